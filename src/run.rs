@@ -1,0 +1,181 @@
+//! What a record stream says once it has been read: a [`Run`] of [`Metric`]s.
+//!
+//! A bad measurement is a value here ([`Outcome`]), never an error: a run that
+//! lost half of its cases still holds the other half.
+
+use crate::histogram::Histogram;
+
+/// A span of time in the agent's own clock, an integer to the last step.
+///
+/// The unit is the session's [`Clock::unit`]: cycles of a counter, or executed
+/// instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticks(pub u64);
+
+/// What one tick of the agent's clock is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A tick of a counter with a known frequency; it converts to time.
+    Cycles,
+    /// An executed instruction; it never converts to time.
+    Instructions,
+}
+
+/// The agent's clock, as its `hello` declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// `tsc`, `cntvct`, `monotonic`, `minstret` ...
+    pub name: String,
+    /// What a tick is.
+    pub unit: Unit,
+    /// Ticks per second; 0 when the unit is instructions.
+    pub hz: u64,
+}
+
+impl Clock {
+    /// Ticks (also fractions of one) as nanoseconds; `None` when the clock counts instructions.
+    #[must_use]
+    pub fn nanoseconds(&self, ticks: f64) -> Option<f64> {
+        match self.unit {
+            Unit::Cycles if self.hz > 0 => Some(ticks * 1e9 / self.hz as f64),
+            _ => None,
+        }
+    }
+}
+
+/// A named text: a fact of the machine (`host`) or of the agent (`info`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// Its name, such as `kernel_release`.
+    pub name: String,
+    /// Its value, decoded.
+    pub value: String,
+}
+
+/// One entry of the catalog: what a metric is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// The metric's id, `object.operation.condition[.contexts][.size]`.
+    pub metric: String,
+    /// The case that measures it: the id of the first metric of that case.
+    pub case: String,
+    /// The stamps it lies between.
+    pub stamps: (u32, u32),
+    /// Context switches in one sample.
+    pub switches: u64,
+    /// Most operations in one sample; 0 or 1 is one.
+    pub batch: u64,
+    /// Bytes that one operation moves.
+    pub bytes: Option<u64>,
+    /// Items that one operation handles.
+    pub items: Option<u64>,
+    /// Capabilities needed of the port or the machine, such as `priority`.
+    pub needs: Vec<String>,
+    /// One sentence: what is measured.
+    pub about: String,
+    /// What lies between the two stamps.
+    pub between: String,
+    /// The primitive of this kernel that the port uses.
+    pub via: String,
+}
+
+/// One session: a process or a boot of the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// The agent's port, such as `linux-user`.
+    pub port: String,
+    /// The processor architecture.
+    pub arch: String,
+    /// Its clock.
+    pub clock: Clock,
+    /// Whether it ran at real-time priority.
+    pub realtime: bool,
+    /// Facts it told of itself (`info`).
+    pub facts: Vec<Fact>,
+    /// Whether its `bye` came and counted right.
+    pub complete: bool,
+}
+
+/// An invariant: what was counted and the range in which it had to lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// `switches`, `order`, `clock`, `pinned` ...
+    pub name: String,
+    /// What the agent counted.
+    pub counted: u64,
+    /// Least allowed.
+    pub low: u64,
+    /// Most allowed.
+    pub high: u64,
+}
+
+/// Whether a metric has a number in one session, and if not, why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Measured, and every proof held.
+    Ok,
+    /// Not measured, for the reason the agent gives.
+    Skipped(String),
+    /// Measured, and a proof failed; or the agent reported an error.
+    Failed(String),
+    /// It hung, was cut off, or its records were damaged.
+    Incomplete(String),
+}
+
+/// One metric in one session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replicate {
+    /// Index into [`Run::sessions`].
+    pub session: usize,
+    /// Whether it has a number.
+    pub outcome: Outcome,
+    /// Operations in each sample, at least 1.
+    pub batch: u64,
+    /// Samples that were asked for.
+    pub asked: u64,
+    /// The first sample of all, one operation alone.
+    pub cold: Option<Ticks>,
+    /// The exact distribution of whole samples (of `batch` operations each); empty unless `outcome` is `Ok`.
+    pub histogram: Histogram,
+    /// The invariants of its case.
+    pub proofs: Vec<Proof>,
+}
+
+/// A metric over all sessions of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Its id.
+    pub id: String,
+    /// The case that measures it.
+    pub case: String,
+    /// One per session that tried it, in the order of the stream.
+    pub replicates: Vec<Replicate>,
+}
+
+/// What went wrong with the stream itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// Records with a wrong check sum or form.
+    pub damaged: u64,
+    /// Places where the sequence numbers jump.
+    pub gaps: u64,
+    /// Sessions without a right `bye`.
+    pub truncated: u64,
+    /// Lines without a mark.
+    pub log_lines: u64,
+}
+
+/// All that a record stream says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// Facts of the machine and the tool, in the order written.
+    pub host: Vec<Fact>,
+    /// What each metric is, in the agent's order.
+    pub catalog: Vec<Entry>,
+    /// The sessions that measured (`mode=run`), in order.
+    pub sessions: Vec<Session>,
+    /// The metrics, in the catalog's order, those without an entry last.
+    pub metrics: Vec<Metric>,
+    /// What went wrong with the stream.
+    pub damage: Damage,
+}
