@@ -1,0 +1,44 @@
+/* What measuring itself costs. */
+#include "kernmark.h"
+
+static void read_clock(struct km_run *r)
+{
+	for_each_sample(r) {
+		stamp(r, 0);
+		for_each_repeat(r)
+			(void)port_now();
+		stamp(r, 1);
+		record(r);
+	}
+}
+
+static void loop(struct km_run *r)
+{
+	for_each_sample(r) {
+		stamp(r, 0);
+		for_each_repeat(r)
+			__asm__ volatile("" : : : "memory");
+		stamp(r, 1);
+		record(r);
+	}
+}
+
+const struct km_bench km_clock[] = {
+	{
+		.object = "clock",
+		.about = "Read the clock that all stamps are taken with.",
+		.via = PORT_CLOCK,
+		.batch = 1 << 16,
+		.role = { { read_clock, KM_LOW, 0 } },
+		.span = { { .name = "read", .between = "one reading of the clock" } },
+	},
+	{
+		.object = "clock",
+		.about = "One turn of the empty loop that repeats an operation.",
+		.via = "for",
+		.batch = 1 << 16,
+		.role = { { loop, KM_LOW, 0 } },
+		.span = { { .name = "loop", .between = "one turn of an empty loop" } },
+	},
+	{ 0 },
+};

@@ -1,0 +1,31 @@
+/* Records: lines of the stream that doc/protocol.md describes. */
+#ifndef KM_RECORD_H
+#define KM_RECORD_H
+
+#include "kernmark.h"
+
+/* Longest record, without its line end. */
+#define KM_RECORD_MAX 240
+
+/* A record is opened, filled with pairs or counts, and closed. */
+void record_open(const char *kind);
+void record_word(const char *key, const char *value);
+void record_number(const char *key, port_ticks value);
+void record_close(void);
+
+/* One ticks:count; false when the record is full and must be closed first. */
+bool record_count(port_ticks ticks, uint32_t count);
+
+/*
+ * Closes the record with a text. What does not fit is continued in records of
+ * that kind and pair.
+ */
+void record_close_with(const char *text, const char *kind, const char *key,
+		       const char *value);
+
+/* Starts the sequence numbers at 0. */
+void record_restart(void);
+/* Records since then. */
+uint32_t record_total(void);
+
+#endif

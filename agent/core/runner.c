@@ -1,0 +1,676 @@
+#include "record.h"
+
+#define ID_MAX 64
+/* Samples of the pilot that decides how many operations a sample holds. */
+#define PILOT 4
+/* Fewest samples, whatever the budget. */
+#define SAMPLES_MIN 5
+
+/*
+ * Context switches of one part that belong to no sample. Each thread's start
+ * and end may add or lose some; other threads of the machine only add.
+ */
+#define EXTRA_PART 16
+#define EXTRA_THREAD 4
+#define LOST_THREAD 2
+
+/* One way to carry out an entry: its argument, and the roles in user mode. */
+struct km_case {
+	const struct km_bench *const *table;
+	const struct km_bench *bench;
+	const uint32_t *argument;
+	uint32_t user;
+};
+
+/* What the parts of a case counted. */
+struct tally {
+	struct km_counts counts;
+	uint32_t parts;
+	uint32_t samples;	/* with each part's lead-in sample */
+	uint32_t misordered;
+	uint32_t wrong;
+	port_ticks moved;
+	port_ticks bytes;
+	bool unable;		/* the setup said that it cannot run here */
+};
+
+static uint32_t role_count(const struct km_bench *b)
+{
+	uint32_t n = 0;
+
+	while (n < KM_ROLES && b->role[n].body)
+		n++;
+	return n;
+}
+
+static uint32_t span_count(const struct km_bench *b)
+{
+	uint32_t n = 0;
+
+	while (n < KM_SPANS && b->span[n].name)
+		n++;
+	return n;
+}
+
+static uint32_t span_begin(const struct km_bench *b, uint32_t i)
+{
+	return b->span[i].begin || b->span[i].end ? b->span[i].begin : i;
+}
+
+static uint32_t span_end(const struct km_bench *b, uint32_t i)
+{
+	return b->span[i].begin || b->span[i].end ? b->span[i].end : i + 1;
+}
+
+static uint32_t stamp_count(const struct km_bench *b)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < span_count(b); i++)
+		if (span_end(b, i) > last)
+			last = span_end(b, i);
+	return last + 1;
+}
+
+/* The roles of b that a port of these modes can run in user mode: a bit each. */
+static uint32_t user_first(void)
+{
+	return PORT_HAS & KM_KERNEL ? 0 : ~0u;
+}
+
+/* Whether an id of b names the modes of its threads. */
+static bool names_modes(const struct km_bench *b)
+{
+	for (const char *c = b->span[0].name; *c; c++)
+		if (*c == '{')
+			return true;
+	return false;
+}
+
+static void case_first(struct km_case *c)
+{
+	c->table = port_tables;
+	c->bench = *c->table;
+	c->argument = c->bench ? c->bench->argument : NULL;
+	c->user = user_first();
+}
+
+/* Steps over the ends of tables; false behind the last entry. */
+static bool case_settle(struct km_case *c)
+{
+	while (c->bench && !c->bench->object) {
+		c->bench = *++c->table;
+		if (c->bench)
+			c->argument = c->bench->argument;
+	}
+	return c->bench;
+}
+
+static void case_next(struct km_case *c)
+{
+	uint32_t all = (1u << role_count(c->bench)) - 1;
+
+	if ((PORT_HAS & KM_KERNEL) && (PORT_HAS & KM_USER) &&
+	    names_modes(c->bench) && c->user < all) {
+		c->user++;
+		return;
+	}
+	c->user = user_first();
+	if (c->argument && *++c->argument)
+		return;
+	c->bench++;
+	c->argument = c->bench->argument;
+}
+
+#define for_each_case(c) \
+	for (case_first(&(c)); case_settle(&(c)); case_next(&(c)))
+
+static uint32_t case_argument(const struct km_case *c)
+{
+	return c->argument ? *c->argument : 0;
+}
+
+static char *append(char *to, const char *end, const char *s)
+{
+	while (*s && to < end)
+		*to++ = *s++;
+	return to;
+}
+
+static bool starts_with(const char *s, const char *prefix)
+{
+	while (*prefix)
+		if (*s++ != *prefix++)
+			return false;
+	return true;
+}
+
+static const char *word(bool user)
+{
+	return user ? "user" : "kernel";
+}
+
+/* Writes the id of a span of the case into id, which holds ID_MAX bytes. */
+static const char *metric_id(char *id, const struct km_case *c, uint32_t i)
+{
+	const struct km_span *span = &c->bench->span[i];
+	bool from = c->user >> span->from & 1, to = c->user >> span->to & 1;
+	char *end = id + ID_MAX - 1, *at = append(id, end, c->bench->object);
+	uint32_t argument = case_argument(c), unit = 1;
+
+	at = append(at, end, ".");
+	for (const char *s = span->name; *s;) {
+		const char *with = NULL;
+		char pass[] = "k_to_k";
+
+		if (starts_with(s, "{from}")) {
+			with = word(from);
+		} else if (starts_with(s, "{to}")) {
+			with = word(to);
+		} else if (starts_with(s, "{pass}")) {
+			pass[0] = *word(from);
+			pass[5] = *word(to);
+			with = pass;
+		}
+		if (with) {
+			at = append(at, end, with);
+			while (*s++ != '}')
+				;
+		} else if (at < end) {
+			*at++ = *s++;
+		} else {
+			break;
+		}
+	}
+	if (argument) {
+		at = append(at, end, ".");
+		while (argument / unit >= 10)
+			unit *= 10;
+		for (; unit && at < end; unit /= 10)
+			*at++ = (char)('0' + argument / unit % 10);
+	}
+	*at = '\0';
+	return id;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return starts_with(a, b) && starts_with(b, a);
+}
+
+static uint32_t expected_switches(const struct km_case *c, uint32_t i)
+{
+	const struct km_span *span = &c->bench->span[i];
+
+	return span->switches + span->switches_each * case_argument(c);
+}
+
+static const struct {
+	uint32_t need;
+	const char *name;
+} needs[] = {
+	{ KM_THREADS, "threads" },	{ KM_PRIORITY, "priority" },
+	{ KM_SEMAPHORE, "semaphore" },	{ KM_MUTEX, "mutex" },
+	{ KM_CONDVAR, "condvar" },	{ KM_QUEUE, "queue" },
+	{ KM_EVENTS, "events" },	{ KM_STACK, "stack" },
+	{ KM_HEAP, "heap" },		{ KM_IRQ, "irq" },
+	{ KM_SMP, "smp" },		{ KM_PROCESSES, "processes" },
+};
+
+static void put_needs(uint32_t mask)
+{
+	char text[128], *at = text, *end = text + sizeof(text) - 1;
+
+	for (uint32_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
+		if (!(mask & needs[i].need))
+			continue;
+		if (at > text)
+			at = append(at, end, ",");
+		at = append(at, end, needs[i].name);
+	}
+	*at = '\0';
+	if (at > text)
+		record_word("needs", text);
+}
+
+static void put_text(const char *kind, const char *metric, const char *text)
+{
+	record_open(kind);
+	record_word("metric", metric);
+	record_close_with(text, kind, "metric", metric);
+}
+
+static void put_entry(const struct km_case *c, uint32_t i)
+{
+	const struct km_bench *b = c->bench;
+	char metric[ID_MAX], first[ID_MAX];
+
+	metric_id(metric, c, i);
+	record_open("bench");
+	record_word("metric", metric);
+	record_word("case", metric_id(first, c, 0));
+	record_number("from", span_begin(b, i));
+	record_number("to", span_end(b, i));
+	record_number("switches", expected_switches(c, i));
+	if (b->batch > 1)
+		record_number("batch", b->batch);
+	if (b->unit == KM_BYTES)
+		record_number("bytes", case_argument(c));
+	if (b->unit == KM_ITEMS)
+		record_number("items", case_argument(c));
+	put_needs(b->needs);
+	record_close_with(b->about, "bench", "metric", metric);
+	put_text("between", metric, b->span[i].between);
+	put_text("via", metric, b->via);
+}
+
+void km_catalog(void)
+{
+	struct km_case c;
+
+	for_each_case(c)
+		for (uint32_t i = 0; i < span_count(c.bench); i++)
+			put_entry(&c, i);
+}
+
+void km_hello(const struct km_hello *h)
+{
+	record_restart();
+	record_open("hello");
+	record_word("port", h->port);
+	record_word("arch", h->arch);
+	record_word("mode", h->mode);
+	record_word("clock", h->clock);
+	record_word("unit", h->unit);
+	record_number("hz", h->hz);
+	record_word("realtime", h->realtime ? "yes" : "no");
+	record_close();
+}
+
+void km_info(const char *name, const char *text)
+{
+	record_open("info");
+	record_word("name", name);
+	record_close_with(text, "info", "name", name);
+}
+
+void km_bye(void)
+{
+	uint32_t before = record_total();
+
+	record_open("bye");
+	record_number("records", before);
+	record_close();
+}
+
+bool km_has(const char *id)
+{
+	struct km_case c;
+	char first[ID_MAX];
+
+	for_each_case(c)
+		if (same(metric_id(first, &c, 0), id))
+			return true;
+	return false;
+}
+
+/* Lists the threads of a part; returns their number, 0 when there are too many. */
+static uint32_t list_threads(struct km_thread *list, const struct km_case *c)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < role_count(c->bench); i++) {
+		const struct km_role *role = &c->bench->role[i];
+		uint32_t copies = role->flags & KM_EACH ? case_argument(c) : 1;
+
+		for (uint32_t k = 0; k < copies; k++) {
+			if (n == PORT_THREADS)
+				return 0;
+			list[n].role = role;
+			list[n++].user = c->user >> i & 1;
+		}
+	}
+	return n;
+}
+
+struct plan {
+	uint32_t samples;	/* in this part, the lead-in sample not counted */
+	uint32_t batch;
+};
+
+/*
+ * Carries out one part: a lead-in sample, since the threads have only just
+ * been started, and the plan's samples. Returns what went wrong, or NULL.
+ */
+static const char *run_part(const struct km_case *c, struct km_memory *m,
+			    const struct plan *p, struct tally *t)
+{
+	const struct km_bench *b = c->bench;
+	struct km_thread threads[PORT_THREADS];
+	uint32_t n = list_threads(threads, c);
+	struct km_run *r = &m->run;
+	const char *wrong;
+
+	if (!n)
+		return "more threads than the port can run";
+	r->row = m->stamp;
+	r->stamps = stamp_count(b);
+	r->samples = p->samples + 1;
+	r->batch = p->batch;
+	r->argument = case_argument(c);
+	r->wrong = 0;
+	r->bytes = 0;
+	for (uint32_t i = 0; i < r->samples * r->stamps; i++)
+		m->stamp[i] = 0;
+	wrong = b->setup ? b->setup(r) : NULL;
+	t->unable = wrong;
+	if (wrong)
+		return wrong;
+	wrong = port_run(threads, n, r, &t->counts);
+	if (b->teardown)
+		b->teardown(r);
+	if (!wrong && r->row != m->stamp + r->samples * r->stamps)
+		wrong = "the threads did not record the samples they were asked for";
+	t->parts++;
+	t->samples += r->samples;
+	t->wrong += r->wrong;
+	t->bytes += r->bytes;
+	return wrong;
+}
+
+static port_ticks since(port_ticks from, port_ticks to)
+{
+	return (port_ticks)(to - from);
+}
+
+/* Whether `to` is a stamp and not before `from`, on a clock that may wrap. */
+static bool ordered(port_ticks from, port_ticks to)
+{
+	return to && since(from, to) <= (port_ticks)-1 / 2;
+}
+
+static uint32_t misordered(const struct km_run *r, const port_ticks *rows)
+{
+	uint32_t n = 0;
+
+	for (uint32_t s = 0; s < r->samples; s++) {
+		const port_ticks *row = rows + s * r->stamps;
+		bool right = row[0] && (!s || ordered(row[-1], row[0]));
+
+		for (uint32_t i = 1; i < r->stamps; i++)
+			right = right && ordered(row[i - 1], row[i]);
+		n += !right;
+	}
+	return n;
+}
+
+/* Shell sort with Knuth's gaps: no recursion and no memory. */
+static void sort(port_ticks *v, uint32_t n)
+{
+	uint32_t gap = 1;
+
+	while (gap < n / 3)
+		gap = 3 * gap + 1;
+	for (; gap; gap /= 3)
+		for (uint32_t i = gap; i < n; i++) {
+			port_ticks x = v[i];
+			uint32_t k = i;
+
+			for (; k >= gap && v[k - gap] > x; k -= gap)
+				v[k] = v[k - gap];
+			v[k] = x;
+		}
+}
+
+static void open_hist(const char *metric, uint32_t part)
+{
+	record_open("hist");
+	record_word("metric", metric);
+	record_number("part", part);
+}
+
+static void put_distribution(const char *metric, uint32_t part,
+			     const port_ticks *v, uint32_t n)
+{
+	open_hist(metric, part);
+	for (uint32_t i = 0, k; i < n; i = k) {
+		for (k = i + 1; k < n && v[k] == v[i];)
+			k++;
+		if (record_count(v[i], k - i))
+			continue;
+		record_close();
+		open_hist(metric, part);
+		record_count(v[i], k - i);
+	}
+	record_close();
+}
+
+static port_ticks span_ticks(const struct km_bench *b, const port_ticks *row,
+			     uint32_t i)
+{
+	return since(row[span_begin(b, i)], row[span_end(b, i)]);
+}
+
+/* Prints the distributions of a part; the lead-in sample is left out. */
+static void put_part(const struct km_case *c, const struct km_memory *m,
+		     uint32_t part)
+{
+	static port_ticks values[PORT_STAMPS / 2];
+	const struct km_run *r = &m->run;
+	char id[ID_MAX];
+
+	for (uint32_t i = 0; i < span_count(c->bench); i++) {
+		const port_ticks *row = m->stamp;
+		uint32_t n = 0;
+
+		while (++n < r->samples) {
+			row += r->stamps;
+			values[n - 1] = span_ticks(c->bench, row, i);
+		}
+		sort(values, n - 1);
+		put_distribution(metric_id(id, c, i), part, values, n - 1);
+	}
+}
+
+static port_ticks elapsed(const struct km_memory *m)
+{
+	const struct km_run *r = &m->run;
+
+	return since(m->stamp[0], m->stamp[r->samples * r->stamps - 1]);
+}
+
+/* The shortest span of the part, so that no metric of the case is too short. */
+static port_ticks shortest(const struct km_bench *b, const struct km_memory *m)
+{
+	port_ticks least = (port_ticks)-1;
+
+	for (uint32_t s = 1; s < m->run.samples; s++)
+		for (uint32_t i = 0; i < span_count(b); i++) {
+			port_ticks t = span_ticks(b, m->stamp + s * m->run.stamps, i);
+
+			if (t < least)
+				least = t;
+		}
+	return least;
+}
+
+/*
+ * Decides the plan: operations per sample until half an epoch is reached, then
+ * as many samples as the budget allows. The first sample of all is the cold
+ * one. Batches are powers of two, so that they repeat from run to run.
+ */
+static const char *pilot(const struct km_case *c, struct km_memory *m,
+			 const struct km_options *o, struct plan *p,
+			 struct tally *t)
+{
+	const struct km_bench *b = c->bench;
+	struct plan try = { .samples = 0, .batch = 1 };
+	const char *wrong = run_part(c, m, &try, t);
+	port_ticks each;
+	char id[ID_MAX];
+
+	if (wrong)
+		return wrong;
+	for (uint32_t i = 0; i < span_count(b); i++) {
+		record_open("cold");
+		record_word("metric", metric_id(id, c, i));
+		record_number("ticks", span_ticks(b, m->stamp, i));
+		record_close();
+	}
+	try.samples = PILOT;
+	for (;;) {
+		port_ticks least;
+
+		wrong = run_part(c, m, &try, t);
+		if (wrong)
+			return wrong;
+		least = shortest(b, m);
+		if (least >= o->epoch / 2 || try.batch * 2 > b->batch)
+			break;
+		do
+			try.batch *= 2;
+		while (try.batch * 2 <= b->batch && least < o->epoch / 2 &&
+		       (least *= 2) < o->epoch / 2);
+	}
+	each = elapsed(m) / (PILOT + 1);
+	p->batch = try.batch;
+	p->samples = o->samples;
+	if (o->budget && each && o->budget / each < p->samples)
+		p->samples = (uint32_t)(o->budget / each);
+	if (p->samples < SAMPLES_MIN)
+		p->samples = SAMPLES_MIN;
+	return NULL;
+}
+
+/*
+ * Samples of one part: what a burst allows and the memory holds, less the
+ * lead-in and a row for the stamp of a thread that ends after the recorder.
+ */
+static uint32_t part_limit(const struct km_case *c, const struct km_memory *m,
+			   const struct km_options *o)
+{
+	uint32_t most = PORT_STAMPS / stamp_count(c->bench) - 2;
+	port_ticks each = elapsed(m) / m->run.samples;
+
+	if (o->burst && each && o->burst / each < most)
+		most = (uint32_t)(o->burst / each);
+	return most ? most : 1;
+}
+
+struct proof {
+	const char *name;
+	port_ticks counted, low, high;
+};
+
+static void put_proof(const char *id, const struct proof *p)
+{
+	record_open("proof");
+	record_word("case", id);
+	record_word("name", p->name);
+	record_number("counted", p->counted);
+	record_number("low", p->low);
+	record_number("high", p->high);
+	record_close();
+}
+
+static void put_proofs(const char *id, const struct km_case *c,
+		       const struct tally *t, uint32_t batch)
+{
+	const struct km_bench *b = c->bench;
+	struct km_thread threads[PORT_THREADS];
+	uint32_t n = list_threads(threads, c);
+	uint32_t extra = t->parts * (EXTRA_PART + EXTRA_THREAD * n);
+	uint32_t lost = t->parts * LOST_THREAD * n;
+	port_ticks most = (port_ticks)-1, switches = 0, faults, bytes;
+
+	for (uint32_t i = 0; i < span_count(b); i++)
+		switches += expected_switches(c, i);
+	switches *= t->samples;
+	faults = (b->faults + b->faults_each * case_argument(c)) *
+		 (port_ticks)t->samples;
+	bytes = (port_ticks)t->samples * batch * case_argument(c);
+
+	put_proof(id, &(struct proof){ "order", t->misordered, 0, 0 });
+	put_proof(id, &(struct proof){ "clock", t->moved, 1, most });
+	put_proof(id, &(struct proof){ "results", t->wrong, 0, 0 });
+	put_proof(id, &(struct proof){ "switches", t->counts.switches,
+		  switches > lost ? switches - lost : 0, switches + extra });
+	put_proof(id, &(struct proof){ "pinned", t->counts.strayed, 0, 0 });
+	put_proof(id, &(struct proof){ "priority", t->counts.demoted, 0, 0 });
+	if (faults)
+		put_proof(id, &(struct proof){ "faults", t->counts.faults,
+			  faults, faults + extra });
+	if (b->unit == KM_BYTES)
+		put_proof(id, &(struct proof){ "bytes", t->bytes, bytes, bytes });
+}
+
+static void put_end(const char *id, const char *status, uint32_t samples,
+		    const char *text)
+{
+	record_open("end");
+	record_word("case", id);
+	record_word("status", status);
+	record_number("samples", samples);
+	if (text)
+		record_close_with(text, "end", "case", id);
+	else
+		record_close();
+}
+
+static void measure(const struct km_case *c, struct km_memory *m,
+		    const struct km_options *o)
+{
+	struct tally t = { .parts = 0 }, first = { .parts = 0 };
+	struct plan plan, part;
+	const char *wrong;
+	char id[ID_MAX];
+	uint32_t done = 0, limit;
+
+	record_open("begin");
+	record_word("case", metric_id(id, c, 0));
+	record_number("asked", o->samples);
+	record_close();
+	wrong = port_lacks(c->bench);
+	if (wrong) {
+		put_end(id, "skip", 0, wrong);
+		return;
+	}
+	wrong = pilot(c, m, o, &plan, &first);
+	if (wrong) {
+		put_end(id, first.unable ? "skip" : "error", 0, wrong);
+		return;
+	}
+	record_open("plan");
+	record_word("case", id);
+	record_number("samples", plan.samples);
+	record_number("batch", plan.batch);
+	record_close();
+	limit = part_limit(c, m, o);
+	part.batch = plan.batch;
+	while (done < plan.samples && !wrong) {
+		part.samples = plan.samples - done;
+		if (part.samples > limit)
+			part.samples = limit;
+		port_rest();
+		wrong = run_part(c, m, &part, &t);
+		if (wrong)
+			break;
+		t.misordered += misordered(&m->run, m->stamp);
+		t.moved += elapsed(m);
+		put_part(c, m, t.parts - 1);
+		done += part.samples;
+	}
+	if (!wrong)
+		put_proofs(id, c, &t, plan.batch);
+	put_end(id, wrong ? "error" : "ok", done, wrong);
+}
+
+void km_measure(const char *id, struct km_memory *m, const struct km_options *o)
+{
+	struct km_case c;
+	char first[ID_MAX];
+
+	for_each_case(c)
+		if (!id || same(metric_id(first, &c, 0), id))
+			measure(&c, m, o);
+}

@@ -1,0 +1,209 @@
+/*
+ * All that a benchmark may use, besides the operations of the port.
+ *
+ * A benchmark is one entry of the table that ends its file. Its threads take
+ * stamps; a span lies between two stamps and is a metric with an id of its
+ * own. The runner (core/runner.c) starts the threads, keeps the samples and
+ * prints what was counted; nothing is judged here.
+ */
+#ifndef KERNMARK_H
+#define KERNMARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a port may offer (PORT_HAS) and a benchmark may need. */
+#define KM_THREADS	0x0001	/* more than one thread */
+#define KM_PRIORITY	0x0002	/* the thread of highest priority runs at once */
+#define KM_SEMAPHORE	0x0004
+#define KM_MUTEX	0x0008
+#define KM_CONDVAR	0x0010
+#define KM_QUEUE	0x0020	/* fifo and lifo */
+#define KM_EVENTS	0x0040
+#define KM_STACK	0x0080
+#define KM_HEAP		0x0100
+#define KM_IRQ		0x0200
+#define KM_SMP		0x0400	/* a second CPU */
+#define KM_PROCESSES	0x0800	/* threads in an address space of their own */
+#define KM_USER		0x1000	/* threads in user mode */
+#define KM_KERNEL	0x2000	/* threads in kernel (privileged) mode */
+
+#include "port.h"
+
+/* Most spans in a benchmark, and kinds of thread in it. */
+#define KM_SPANS 5
+#define KM_ROLES 3
+/* Most threads that one benchmark runs at a time. */
+#ifndef PORT_THREADS
+#define PORT_THREADS 8
+#endif
+/* Stamps that one part of a benchmark can keep. */
+#ifndef PORT_STAMPS
+#define PORT_STAMPS 4096
+#endif
+
+/* The part of a benchmark that is being measured, as its threads see it. */
+struct km_run {
+	port_ticks *row;	/* stamps of the sample being taken */
+	uint32_t stamps;	/* stamps in a row */
+	uint32_t samples;	/* samples in this part */
+	uint32_t batch;		/* operations in a sample, at least 1 */
+	uint32_t argument;	/* the entry's argument in this case, or 0 */
+	uint32_t wrong;		/* results that were not what they must be */
+	port_ticks bytes;	/* bytes that reached their reader */
+};
+
+/* Each thread of a benchmark takes part in every sample. */
+#define for_each_sample(r) \
+	for (uint32_t km_sample = 0; km_sample < (r)->samples; km_sample++)
+
+/* The operations of one sample; the entry's .batch allows more than one. */
+#define for_each_repeat(r) \
+	for (uint32_t km_repeat = 0; km_repeat < (r)->batch; km_repeat++)
+
+/* Takes stamp i of the sample. Stamps are numbered in the order of time. */
+static inline void stamp(struct km_run *r, uint32_t i)
+{
+	r->row[i] = port_now();
+}
+
+/* Ends the sample. Exactly one thread of a benchmark does this. */
+static inline void record(struct km_run *r)
+{
+	r->row += r->stamps;
+}
+
+/* Counts a result that is not what it must be. Keep it off the timed path. */
+static inline void check(struct km_run *r, bool right)
+{
+	if (!right)
+		r->wrong++;
+}
+
+/*
+ * Priorities are roles. The runner is above all of them. KM_EQUAL threads of
+ * one benchmark share one priority and take turns when they yield; KM_SLICED
+ * ones are also preempted by their equals when a time slice ends.
+ */
+enum km_priority { KM_LOW, KM_HIGH, KM_EQUAL, KM_SLICED };
+
+/* Where a role runs, and how many threads play it. */
+enum {
+	KM_OTHER_CPU = 1 << 0,		/* on the second CPU */
+	KM_OWN_PROCESS = 1 << 1,	/* in an address space of its own */
+	KM_EACH = 1 << 2,		/* as many threads as the argument says */
+};
+
+struct km_role {
+	void (*body)(struct km_run *r);
+	enum km_priority priority;
+	uint32_t flags;
+};
+
+/* One thread that the port is to run for the runner. */
+struct km_thread {
+	const struct km_role *role;
+	bool user;		/* in user mode */
+};
+
+/* What the kernel counted while the threads of a part ran. */
+struct km_counts {
+	uint32_t switches;	/* context switches of these threads */
+	uint32_t faults;	/* page faults of these threads */
+	uint32_t strayed;	/* threads free to leave their CPU, or on another */
+	uint32_t demoted;	/* threads at another priority or policy than asked */
+};
+
+/*
+ * A metric. In a name, {from} and {to} stand for the mode (user, kernel) of
+ * the threads at its two ends, {pass} for both (u_to_k).
+ */
+struct km_span {
+	const char *name;	/* operation.condition, after the object */
+	const char *between;	/* what lies between the stamps */
+	uint32_t switches;	/* context switches in a sample, */
+	uint32_t switches_each;	/* and so many more per unit of the argument */
+	uint32_t begin, end;	/* its stamps; both 0: i and i + 1 for span i */
+	uint32_t from, to;	/* the roles at its ends */
+};
+
+/* What the argument of an entry counts. */
+enum km_unit { KM_PLAIN, KM_BYTES, KM_ITEMS };
+
+struct km_bench {
+	const char *object;
+	const char *about;	/* one sentence */
+	const char *via;	/* the primitive of this kernel */
+	uint32_t needs;
+	/* Most operations in a sample; 0 and 1: they are timed one by one. */
+	uint32_t batch;
+	const uint32_t *argument;	/* a case for each, ended by 0; NULL: one */
+	enum km_unit unit;
+	uint32_t faults;	/* page faults in a sample; 0: not looked at, */
+	uint32_t faults_each;	/* and so many more per unit of the argument */
+	/* Makes the objects of one part; returns why it cannot, or NULL. */
+	const char *(*setup)(struct km_run *r);
+	void (*teardown)(struct km_run *r);
+	struct km_role role[KM_ROLES];
+	struct km_span span[KM_SPANS];
+};
+
+/* Each file of agent/bench ends in such a table, closed by an empty entry. */
+extern const struct km_bench km_clock[], km_thread[], km_semaphore[],
+	km_mutex[], km_condvar[], km_fifo[], km_lifo[], km_stack[], km_events[],
+	km_heap[], km_isr[];
+
+#define KM_PORTABLE km_clock, km_thread, km_semaphore, km_mutex, km_condvar, \
+	km_fifo, km_lifo, km_stack, km_events, km_heap, km_isr
+
+/* Supplied by the port: its tables, closed by NULL. */
+extern const struct km_bench *const port_tables[];
+
+/*
+ * Outside the timed path a port supplies
+ *   port_write()	sends bytes of the record stream,
+ *   port_lacks()	why this benchmark cannot run here and how to allow it,
+ *			or NULL; never NULL for a capability not in PORT_HAS,
+ *   port_run()		runs n threads to their end and adds up what the kernel
+ *			counted; returns what went wrong, or NULL,
+ *   port_rest()	is called between parts: a place to let others run.
+ */
+void port_write(const char *bytes, size_t n);
+const char *port_lacks(const struct km_bench *b);
+const char *port_run(const struct km_thread *threads, uint32_t n,
+		     struct km_run *r, struct km_counts *counts);
+void port_rest(void);
+
+/* Samples live here; a port whose threads do not share memory places it. */
+struct km_memory {
+	struct km_run run;
+	port_ticks stamp[PORT_STAMPS];
+};
+
+struct km_options {
+	uint32_t samples;	/* asked for in each case */
+	port_ticks budget;	/* ticks that a case may take; 0: no bound */
+	port_ticks epoch;	/* a sample lasts half of this at least; 0: never batch */
+	port_ticks burst;	/* longest part, ticks; 0: no bound */
+};
+
+/* A session: km_hello, any km_info, km_catalog or km_case, km_bye. */
+struct km_hello {
+	const char *port, *arch, *mode, *clock, *unit;
+	port_ticks hz;
+	bool realtime;
+};
+
+void km_hello(const struct km_hello *h);
+void km_info(const char *name, const char *text);
+void km_catalog(void);
+/* Whether there is a case of this id. */
+bool km_has(const char *id);
+/* Measures one case, or all when id is NULL. */
+void km_measure(const char *id, struct km_memory *m, const struct km_options *o);
+void km_bye(void);
+
+#include "absent.h"
+
+#endif

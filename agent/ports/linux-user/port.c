@@ -1,0 +1,614 @@
+#define _GNU_SOURCE
+#include "kernmark.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "linux.h"
+
+/* SCHED_FIFO priorities: low ones, so that the machine's own threads come first. */
+enum { FIFO_LOW = 1, FIFO_HIGH, FIFO_RUNNER };
+
+/* Parts last at most this long, and this much rest follows so much work. */
+#define BURST_US 50000
+#define REST_EVERY_US 40000
+#define REST_US 4000
+/* A real-time thread that does not block for so long is ended by the kernel. */
+#define FUSE_US 1000000
+
+/* One measured part: its threads wait at the gate until all are there. */
+struct gate {
+	uint32_t arrived, open;
+	struct km_counts counts[PORT_THREADS];
+	struct km_run *run;
+};
+
+struct seat {
+	const struct km_thread *thread;
+	uint32_t number;
+	pthread_t id;
+	pid_t process;
+};
+
+static struct {
+	int cpu, other;
+	bool realtime;
+	int realtime_errno;
+	port_ticks hz;
+	port_ticks rested;
+	struct gate *gate;	/* shared with the processes of a part */
+} port;
+
+const struct km_bench *const port_tables[] = { KM_PORTABLE, KM_POSIX, NULL };
+
+void port_write(const char *bytes, size_t n)
+{
+	fwrite(bytes, 1, n, stdout);
+}
+
+static void die(const char *what)
+{
+	fprintf(stderr, "kernmark-agent: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static long futex(uint32_t *word, int op, uint32_t value)
+{
+	return syscall(SYS_futex, word, op, value, NULL, NULL, 0);
+}
+
+static void await(uint32_t *word, uint32_t value)
+{
+	uint32_t seen;
+
+	while ((seen = __atomic_load_n(word, __ATOMIC_ACQUIRE)) != value)
+		futex(word, FUTEX_WAIT, seen);
+}
+
+int port_cpu(void)
+{
+	return port.cpu;
+}
+
+int port_other_cpu(void)
+{
+	return port.other;
+}
+
+port_ticks port_ticks_of_us(uint32_t us)
+{
+	return port.hz / 1000000 * us;
+}
+
+static struct sched_param parameter(enum km_priority priority)
+{
+	return (struct sched_param){
+		.sched_priority = priority == KM_HIGH ? FIFO_HIGH : FIFO_LOW,
+	};
+}
+
+static int policy(enum km_priority priority)
+{
+	return priority == KM_SLICED ? SCHED_RR : SCHED_FIFO;
+}
+
+static int pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set);
+}
+
+static int seat_cpu(const struct seat *s)
+{
+	return s->thread->role->flags & KM_OTHER_CPU ? port.other : port.cpu;
+}
+
+/* Asks the kernel where and how this thread ran. */
+static void inspect(const struct seat *s, struct km_counts *c)
+{
+	enum km_priority priority = s->thread->role->priority;
+	int cpu = seat_cpu(s);
+	struct sched_param p;
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) != 1 ||
+	    !CPU_ISSET(cpu, &set) || sched_getcpu() != cpu)
+		c->strayed++;
+	if (port.realtime &&
+	    (sched_getscheduler(0) != policy(priority) ||
+	     sched_getparam(0, &p) ||
+	     p.sched_priority != parameter(priority).sched_priority))
+		c->demoted++;
+}
+
+/* Adds what the kernel counted for this process since `before`. */
+static void count(const struct rusage *before, struct km_counts *c)
+{
+	struct rusage now;
+
+	getrusage(RUSAGE_SELF, &now);
+	c->switches += (uint32_t)(now.ru_nvcsw + now.ru_nivcsw -
+				  before->ru_nvcsw - before->ru_nivcsw);
+	c->faults += (uint32_t)(now.ru_minflt + now.ru_majflt -
+				before->ru_minflt - before->ru_majflt);
+}
+
+static void *take_seat(void *arg)
+{
+	const struct seat *s = arg;
+	struct gate *g = port.gate;
+
+	__atomic_add_fetch(&g->arrived, 1, __ATOMIC_RELEASE);
+	futex(&g->arrived, FUTEX_WAKE, 1);
+	await(&g->open, 1);
+	s->thread->role->body(g->run);
+	inspect(s, &g->counts[s->number]);
+	return NULL;
+}
+
+static _Noreturn void be_process(struct seat *s, pid_t parent)
+{
+	struct sched_param p = parameter(s->thread->role->priority);
+	struct gate *g = port.gate;
+	struct rusage before;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	if (pin(seat_cpu(s)) ||
+	    (port.realtime &&
+	     sched_setscheduler(0, policy(s->thread->role->priority), &p)))
+		_exit(1);
+	getrusage(RUSAGE_SELF, &before);
+	take_seat(s);
+	count(&before, &g->counts[s->number]);
+	_exit(0);
+}
+
+static int start_thread(struct seat *s)
+{
+	struct sched_param p = parameter(s->thread->role->priority);
+	pthread_attr_t attr;
+	cpu_set_t set;
+	int wrong;
+
+	CPU_ZERO(&set);
+	CPU_SET(seat_cpu(s), &set);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 64 << 10);
+	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	if (port.realtime) {
+		pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+		pthread_attr_setschedpolicy(&attr, policy(s->thread->role->priority));
+		pthread_attr_setschedparam(&attr, &p);
+	}
+	wrong = pthread_create(&s->id, &attr, take_seat, s);
+	pthread_attr_destroy(&attr);
+	return wrong;
+}
+
+static const char *start(struct seat *s)
+{
+	pid_t parent = getpid();
+
+	if (s->thread->role->flags & KM_OWN_PROCESS) {
+		s->process = fork();
+		if (!s->process)
+			be_process(s, parent);
+		return s->process < 0 ? "fork failed" : NULL;
+	}
+	return start_thread(s) ? "pthread_create failed" : NULL;
+}
+
+static const char *finish(struct seat *s)
+{
+	int status;
+
+	if (!s->process) {
+		pthread_join(s->id, NULL);
+		return NULL;
+	}
+	if (waitpid(s->process, &status, 0) != s->process || status)
+		return "a process of the benchmark died";
+	return NULL;
+}
+
+const char *port_run(const struct km_thread *threads, uint32_t n,
+		     struct km_run *r, struct km_counts *counts)
+{
+	struct seat seats[PORT_THREADS] = { { 0 } };
+	struct gate *g = port.gate;
+	const char *wrong = NULL;
+	struct rusage before;
+
+	/* A reader sees which case has begun, should it never end. */
+	fflush(stdout);
+	memset(g, 0, sizeof(*g));
+	g->run = r;
+	for (uint32_t i = 0; i < n && !wrong; i++) {
+		seats[i].thread = &threads[i];
+		seats[i].number = i;
+		wrong = start(&seats[i]);
+	}
+	/* Threads that cannot all be started would wait for each other for ever. */
+	if (wrong)
+		die(wrong);
+	await(&g->arrived, n);
+	getrusage(RUSAGE_SELF, &before);
+	__atomic_store_n(&g->open, 1, __ATOMIC_RELEASE);
+	futex(&g->open, FUTEX_WAKE, n);
+	for (uint32_t i = 0; i < n; i++) {
+		const char *w = finish(&seats[i]);
+
+		wrong = wrong ? wrong : w;
+	}
+	count(&before, counts);
+	for (uint32_t i = 0; i < n; i++) {
+		counts->switches += g->counts[i].switches;
+		counts->faults += g->counts[i].faults;
+		counts->strayed += g->counts[i].strayed;
+		counts->demoted += g->counts[i].demoted;
+	}
+	return wrong;
+}
+
+/*
+ * A real-time thread that never rests is stopped by the kernel for 50 ms of
+ * every second (sched_rt_runtime_us), in the middle of a sample.
+ */
+void port_rest(void)
+{
+	struct timespec rest = { .tv_nsec = REST_US * 1000 };
+
+	if (port_now() - port.rested < port_ticks_of_us(REST_EVERY_US))
+		return;
+	fflush(stdout);
+	nanosleep(&rest, NULL);
+	port.rested = port_now();
+}
+
+static const char *no_realtime(void)
+{
+	static char text[200];
+
+	if (!port.realtime_errno)
+		return "needs real-time priority, which was declined by realtime=never";
+	snprintf(text, sizeof(text), "needs real-time priority (%s): run as root, "
+		 "or allow it to this shell by: sudo prlimit --pid $$ --rtprio=%d",
+		 strerror(port.realtime_errno), FIFO_RUNNER);
+	return text;
+}
+
+const char *port_lacks(const struct km_bench *b)
+{
+	if (b->needs & KM_PRIORITY && !port.realtime)
+		return no_realtime();
+	if (b->needs & KM_SMP && port.other < 0)
+		return "needs a second CPU, and this process may use only one";
+	return NULL;
+}
+
+static void *run_body(void *arg)
+{
+	struct port_thread *t = arg;
+
+	t->body(t->arg);
+	return NULL;
+}
+
+int port_thread_create(struct port_thread *t, void (*body)(void *), void *arg)
+{
+	struct sched_param p = { 0 };
+	pthread_attr_t attr;
+	int wrong;
+
+	t->body = body;
+	t->arg = arg;
+	t->resumed = 0;
+	pthread_attr_init(&attr);
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, SCHED_OTHER);
+	pthread_attr_setschedparam(&attr, &p);
+	wrong = pthread_create(&t->id, &attr, run_body, t);
+	pthread_attr_destroy(&attr);
+	return wrong;
+}
+
+int port_thread_start(struct port_thread *t)
+{
+	struct sched_param p = parameter(KM_HIGH);
+
+	return pthread_setschedparam(t->id, policy(KM_HIGH), &p);
+}
+
+void port_thread_suspend(struct port_thread *t)
+{
+	while (!__atomic_exchange_n(&t->resumed, 0, __ATOMIC_ACQUIRE))
+		futex(&t->resumed, FUTEX_WAIT_PRIVATE, 0);
+}
+
+void port_thread_resume(struct port_thread *t)
+{
+	__atomic_store_n(&t->resumed, 1, __ATOMIC_RELEASE);
+	futex(&t->resumed, FUTEX_WAKE_PRIVATE, 1);
+}
+
+void port_thread_reap(struct port_thread *t)
+{
+	pthread_join(t->id, NULL);
+}
+
+void port_yield(void)
+{
+	sched_yield();
+}
+
+void port_mutex_init(struct port_mutex *m, enum port_mutex_kind kind)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	if (kind == PORT_RECURSIVE)
+		pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	if (kind == PORT_INHERIT)
+		pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&m->mutex, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+const char *port_irq_attach(struct port_irq *irq)
+{
+	irq->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	return irq->timer < 0 ? "timerfd_create failed" : NULL;
+}
+
+void port_irq_detach(struct port_irq *irq)
+{
+	close(irq->timer);
+}
+
+void port_irq_raise(struct port_irq *irq)
+{
+	const struct itimerspec soon = { .it_value.tv_nsec = 20000 };
+	port_ticks now, last, due, least = (port_ticks)-1;
+
+	timerfd_settime(irq->timer, 0, &soon, NULL);
+	last = port_now();
+	due = last + port_ticks_of_us(15);
+	/* The interrupt is the first gap, behind its time, that dwarfs a turn of this loop. */
+	for (;;) {
+		now = port_now();
+		if (now - last < least)
+			least = now - last;
+		else if (now >= due && now - last > 6 * least)
+			return;
+		irq->at = now;
+		last = now;
+	}
+}
+
+uint32_t port_irq_wait(struct port_irq *irq)
+{
+	uint64_t times = 0;
+
+	return read(irq->timer, &times, sizeof(times)) == sizeof(times) ?
+	       (uint32_t)times : 0;
+}
+
+/* Ticks per second, by the kernel's clock over a few milliseconds. */
+static port_ticks measure_hz(void)
+{
+	port_ticks tick[2], ns[2];
+
+	for (int end = 0; end < 2; end++) {
+		port_ticks best = (port_ticks)-1;
+
+		/* The tightest of several brackets around a reading of both clocks. */
+		for (int i = 0; i < 20; i++) {
+			struct timespec t;
+			port_ticks a = port_now(), b;
+
+			clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+			b = port_now();
+			if (b - a >= best)
+				continue;
+			best = b - a;
+			tick[end] = a + best / 2;
+			ns[end] = (port_ticks)t.tv_sec * 1000000000u +
+				  (port_ticks)t.tv_nsec;
+		}
+		if (!end)
+			nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
+	}
+	if (tick[1] == tick[0])
+		return 1000000000u;
+	return (port_ticks)((unsigned __int128)(tick[1] - tick[0]) *
+			    1000000000u / (ns[1] - ns[0]));
+}
+
+/* Everything is in memory before anything is timed. */
+static struct km_memory *own_memory(void)
+{
+	struct km_memory *m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	port.gate = mmap(NULL, sizeof(*port.gate), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (m == MAP_FAILED || port.gate == MAP_FAILED)
+		die("mmap");
+	/* Only what there is: later mappings are what some benchmarks measure. */
+	mlockall(MCL_CURRENT);
+	return m;
+}
+
+static void claim_cpus(const char *cpu, const char *other)
+{
+	cpu_set_t set;
+
+	port.cpu = port.other = -1;
+	if (sched_getaffinity(0, sizeof(set), &set))
+		die("sched_getaffinity");
+	if (cpu)
+		port.cpu = atoi(cpu);
+	if (other && strcmp(other, "none"))
+		port.other = atoi(other);
+	for (int i = CPU_SETSIZE - 1; i >= 0; i--) {
+		if (!CPU_ISSET(i, &set))
+			continue;
+		if (port.cpu < 0)
+			port.cpu = i;
+		else if (port.other < 0 && !other && i != port.cpu)
+			port.other = i;
+	}
+	if (pin(port.cpu))
+		die("cannot run on the CPU that was asked for");
+}
+
+static void claim_priority(const char *wish)
+{
+	const struct rlimit fuse = { FUSE_US, 2 * FUSE_US };
+	struct sched_param p = { .sched_priority = FIFO_RUNNER };
+
+	if (wish && !strcmp(wish, "never"))
+		return;
+	if (setrlimit(RLIMIT_RTTIME, &fuse))
+		die("setrlimit RLIMIT_RTTIME");
+	port.realtime = !sched_setscheduler(0, SCHED_FIFO, &p);
+	port.realtime_errno = port.realtime ? 0 : errno;
+}
+
+static void introduce(const char *mode)
+{
+	struct utsname name;
+	char text[512];
+
+	uname(&name);
+	km_hello(&(struct km_hello){
+		.port = "linux-user", .arch = name.machine, .mode = mode,
+		.clock = PORT_CLOCK, .unit = "cycles", .hz = port.hz,
+		.realtime = port.realtime,
+	});
+	snprintf(text, sizeof(text), "%s %s %s", name.sysname, name.release,
+		 name.version);
+	km_info("kernel", text);
+	km_info("compiler", PORT_COMPILER);
+	km_info("flags", PORT_FLAGS);
+	if (port.cpu >= 0) {
+		snprintf(text, sizeof(text), "%d", port.cpu);
+		km_info("cpu", text);
+	}
+	if (port.other >= 0) {
+		snprintf(text, sizeof(text), "%d", port.other);
+		km_info("other_cpu", text);
+	}
+}
+
+struct arguments {
+	const char *samples, *budget_us, *epoch_ns, *cpu, *other, *realtime, *parent;
+	char **cases;
+};
+
+/* Dies with the tool that started it, however that ends. */
+static void follow(const char *parent)
+{
+	if (!parent)
+		return;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+		die("prctl PR_SET_PDEATHSIG");
+	if (getppid() != atoi(parent))
+		exit(1);
+}
+
+static uint32_t number(const char *text, uint32_t otherwise)
+{
+	return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
+}
+
+static void run(const struct arguments *a)
+{
+	struct km_options o = { .samples = number(a->samples, 500) };
+	struct km_memory *m = own_memory();
+
+	claim_cpus(a->cpu, a->other);
+	port.hz = measure_hz();
+	claim_priority(a->realtime);
+	o.budget = port_ticks_of_us(number(a->budget_us, 0));
+	o.epoch = port.hz / 1000 * number(a->epoch_ns, 20000) / 1000000;
+	o.burst = port_ticks_of_us(BURST_US);
+	introduce("run");
+	port.rested = port_now();
+	if (!*a->cases)
+		km_measure(NULL, m, &o);
+	for (char **c = a->cases; *c; c++)
+		km_measure(*c, m, &o);
+	km_bye();
+}
+
+static bool option(char *text, const char *key, const char **value)
+{
+	size_t n = strlen(key);
+
+	if (strncmp(text, key, n) || text[n] != '=')
+		return false;
+	*value = text + n + 1;
+	return true;
+}
+
+static int usage(const char *what)
+{
+	fprintf(stderr, "kernmark-agent: unknown argument: %s\n"
+		"usage: kernmark-agent list\n"
+		"       kernmark-agent run [samples=N] [budget_us=N] [epoch_ns=N]"
+		" [cpu=N] [other=N|none]\n"
+		"                          [realtime=auto|never] [parent=PID]"
+		" [CASE...]\n", what);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a = { 0 };
+	static char stream[1 << 16];
+
+	setvbuf(stdout, stream, _IOFBF, sizeof(stream));
+	port.cpu = port.other = -1;
+	if (argc == 2 && !strcmp(argv[1], "list")) {
+		port.hz = measure_hz();
+		introduce("list");
+		km_catalog();
+		km_bye();
+		return fflush(stdout) ? 1 : 0;
+	}
+	if (argc < 2 || strcmp(argv[1], "run"))
+		return usage(argc < 2 ? "(none)" : argv[1]);
+	argv += 2;
+	while (*argv && (option(*argv, "samples", &a.samples) ||
+			 option(*argv, "budget_us", &a.budget_us) ||
+			 option(*argv, "epoch_ns", &a.epoch_ns) ||
+			 option(*argv, "cpu", &a.cpu) ||
+			 option(*argv, "other", &a.other) ||
+			 option(*argv, "realtime", &a.realtime) ||
+			 option(*argv, "parent", &a.parent)))
+		argv++;
+	a.cases = argv;
+	for (; *argv; argv++)
+		if (!km_has(*argv))
+			return usage(*argv);
+	follow(a.parent);
+	run(&a);
+	return fflush(stdout) ? 1 : 0;
+}

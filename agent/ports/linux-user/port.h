@@ -1,0 +1,360 @@
+/*
+ * Linux, user mode: POSIX threads of one static binary.
+ *
+ * What each operation stands for is said in the PORT_VIA_ texts, which go
+ * into the records.
+ */
+#ifndef PORT_H
+#define PORT_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+typedef uint64_t port_ticks;
+
+#define PORT_HAS (KM_THREADS | KM_PRIORITY | KM_SEMAPHORE | KM_MUTEX | \
+		  KM_CONDVAR | KM_QUEUE | KM_EVENTS | KM_STACK | KM_HEAP | \
+		  KM_IRQ | KM_SMP | KM_PROCESSES | KM_USER)
+#define PORT_THREADS 72
+#define PORT_STAMPS 16384
+
+/*
+ * The CPU's counter. Instructions before it have finished and those after it
+ * have not begun, so that a stamp divides what it stands between.
+ */
+#if defined(__x86_64__)
+#define PORT_CLOCK "tsc"
+static inline port_ticks port_now(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("lfence\n\trdtsc\n\tlfence"
+			 : "=a"(low), "=d"(high) : : "memory");
+	return (port_ticks)high << 32 | low;
+}
+#elif defined(__aarch64__)
+#define PORT_CLOCK "cntvct"
+static inline port_ticks port_now(void)
+{
+	port_ticks t;
+
+	__asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb"
+			 : "=r"(t) : : "memory");
+	return t;
+}
+#else
+#define PORT_CLOCK "monotonic"
+static inline port_ticks port_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (port_ticks)t.tv_sec * 1000000000u + (port_ticks)t.tv_nsec;
+}
+#endif
+
+/* Threads that a benchmark makes itself. Each ends by returning. */
+
+#define PORT_VIA_THREAD "pthread_create as SCHED_OTHER, which a real-time " \
+	"creator never lets run; started by pthread_setschedparam to " \
+	"SCHED_FIFO; suspends itself by FUTEX_WAIT, resumed by FUTEX_WAKE; " \
+	"ends by returning"
+
+struct port_thread {
+	pthread_t id;
+	void (*body)(void *arg);
+	void *arg;
+	uint32_t resumed;
+};
+
+/* Makes a thread that does not run before it is started. 0 or an error number. */
+int port_thread_create(struct port_thread *t, void (*body)(void *), void *arg);
+/* Starts it at KM_HIGH, so that it runs at once. 0 or an error number. */
+int port_thread_start(struct port_thread *t);
+/* The calling thread, which is t, stops until it is resumed. */
+void port_thread_suspend(struct port_thread *t);
+void port_thread_resume(struct port_thread *t);
+/* Frees what an ended thread leaves behind. */
+void port_thread_reap(struct port_thread *t);
+
+#define PORT_VIA_YIELD "sched_yield"
+
+void port_yield(void);
+
+#define PORT_VIA_SEMAPHORE "sem_post, sem_wait"
+
+struct port_sem {
+	sem_t sem;
+};
+
+static inline void port_sem_init(struct port_sem *s, unsigned int count)
+{
+	sem_init(&s->sem, 0, count);
+}
+
+static inline void port_sem_take(struct port_sem *s)
+{
+	sem_wait(&s->sem);
+}
+
+static inline void port_sem_give(struct port_sem *s)
+{
+	sem_post(&s->sem);
+}
+
+#define PORT_VIA_MUTEX "pthread_mutex_lock, pthread_mutex_unlock"
+
+enum port_mutex_kind { PORT_PLAIN, PORT_RECURSIVE, PORT_INHERIT };
+
+struct port_mutex {
+	pthread_mutex_t mutex;
+};
+
+void port_mutex_init(struct port_mutex *m, enum port_mutex_kind kind);
+
+static inline void port_mutex_lock(struct port_mutex *m)
+{
+	pthread_mutex_lock(&m->mutex);
+}
+
+static inline void port_mutex_unlock(struct port_mutex *m)
+{
+	pthread_mutex_unlock(&m->mutex);
+}
+
+#define PORT_VIA_CONDVAR "pthread_cond_wait, pthread_cond_signal, " \
+	"pthread_cond_broadcast"
+
+struct port_cond {
+	pthread_cond_t cond;
+};
+
+static inline void port_cond_init(struct port_cond *c)
+{
+	pthread_cond_init(&c->cond, NULL);
+}
+
+static inline void port_cond_wait(struct port_cond *c, struct port_mutex *m)
+{
+	pthread_cond_wait(&c->cond, &m->mutex);
+}
+
+static inline void port_cond_signal(struct port_cond *c)
+{
+	pthread_cond_signal(&c->cond);
+}
+
+static inline void port_cond_broadcast(struct port_cond *c)
+{
+	pthread_cond_broadcast(&c->cond);
+}
+
+#define PORT_VIA_HEAP "malloc, free"
+
+static inline void *port_malloc(size_t size)
+{
+	return malloc(size);
+}
+
+static inline void port_free(void *p)
+{
+	free(p);
+}
+
+#define PORT_VIA_QUEUE "linked list under pthread_mutex, items counted by " \
+	"sem_post, sem_wait"
+
+/* A queue links items of the caller's; whoever gets one owns it. */
+struct port_item {
+	struct port_item *next;
+	void *data;
+};
+
+struct port_queue {
+	struct port_item *head;
+	struct port_item **tail;
+	struct port_mutex lock;
+	struct port_sem items;
+};
+
+static inline void port_queue_init(struct port_queue *q)
+{
+	q->head = NULL;
+	q->tail = &q->head;
+	port_mutex_init(&q->lock, PORT_PLAIN);
+	port_sem_init(&q->items, 0);
+}
+
+static inline void port_fifo_put(struct port_queue *q, struct port_item *item)
+{
+	item->next = NULL;
+	port_mutex_lock(&q->lock);
+	*q->tail = item;
+	q->tail = &item->next;
+	port_mutex_unlock(&q->lock);
+	port_sem_give(&q->items);
+}
+
+static inline void port_lifo_put(struct port_queue *q, struct port_item *item)
+{
+	port_mutex_lock(&q->lock);
+	item->next = q->head;
+	if (!q->head)
+		q->tail = &item->next;
+	q->head = item;
+	port_mutex_unlock(&q->lock);
+	port_sem_give(&q->items);
+}
+
+static inline struct port_item *port_queue_take(struct port_queue *q)
+{
+	struct port_item *item;
+
+	port_sem_take(&q->items);
+	port_mutex_lock(&q->lock);
+	item = q->head;
+	q->head = item->next;
+	if (!q->head)
+		q->tail = &q->head;
+	port_mutex_unlock(&q->lock);
+	return item;
+}
+
+/* Both block until there is an item. */
+static inline struct port_item *port_fifo_get(struct port_queue *q)
+{
+	return port_queue_take(q);
+}
+
+static inline struct port_item *port_lifo_get(struct port_queue *q)
+{
+	return port_queue_take(q);
+}
+
+#define PORT_VIA_STACK "array under pthread_mutex, words counted by " \
+	"sem_post, sem_wait"
+
+struct port_stack {
+	uintptr_t *word;
+	uint32_t used;
+	struct port_mutex lock;
+	struct port_sem words;
+};
+
+/* The array is the caller's and must hold all that is ever pushed. */
+static inline void port_stack_init(struct port_stack *s, uintptr_t *word,
+				   uint32_t size)
+{
+	(void)size;
+	s->word = word;
+	s->used = 0;
+	port_mutex_init(&s->lock, PORT_PLAIN);
+	port_sem_init(&s->words, 0);
+}
+
+static inline void port_stack_push(struct port_stack *s, uintptr_t word)
+{
+	port_mutex_lock(&s->lock);
+	s->word[s->used++] = word;
+	port_mutex_unlock(&s->lock);
+	port_sem_give(&s->words);
+}
+
+/* Blocks until there is a word. */
+static inline uintptr_t port_stack_pop(struct port_stack *s)
+{
+	uintptr_t word;
+
+	port_sem_take(&s->words);
+	port_mutex_lock(&s->lock);
+	word = s->word[--s->used];
+	port_mutex_unlock(&s->lock);
+	return word;
+}
+
+#define PORT_VIA_EVENTS "a word under pthread_mutex, waited for by " \
+	"pthread_cond_wait, changed with pthread_cond_broadcast"
+
+struct port_events {
+	uint32_t bits;
+	struct port_mutex lock;
+	struct port_cond changed;
+};
+
+static inline void port_events_init(struct port_events *e)
+{
+	e->bits = 0;
+	port_mutex_init(&e->lock, PORT_PLAIN);
+	port_cond_init(&e->changed);
+}
+
+/* The lock is let go before the broadcast: a waiter of higher priority runs at once. */
+static inline void port_events_post(struct port_events *e, uint32_t bits)
+{
+	port_mutex_lock(&e->lock);
+	e->bits |= bits;
+	port_mutex_unlock(&e->lock);
+	port_cond_broadcast(&e->changed);
+}
+
+/* Replaces all events. */
+static inline void port_events_set(struct port_events *e, uint32_t bits)
+{
+	port_mutex_lock(&e->lock);
+	e->bits = bits;
+	port_mutex_unlock(&e->lock);
+	port_cond_broadcast(&e->changed);
+}
+
+/* Waits for one of the bits; returns those of them that have come. */
+static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
+{
+	uint32_t come;
+
+	port_mutex_lock(&e->lock);
+	while (!(e->bits & bits))
+		port_cond_wait(&e->changed, &e->lock);
+	come = e->bits & bits;
+	port_mutex_unlock(&e->lock);
+	return come;
+}
+
+/* Waits for all of the bits. */
+static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
+{
+	uint32_t come;
+
+	port_mutex_lock(&e->lock);
+	while ((e->bits & bits) != bits)
+		port_cond_wait(&e->changed, &e->lock);
+	come = e->bits & bits;
+	port_mutex_unlock(&e->lock);
+	return come;
+}
+
+#define PORT_VIA_IRQ "timer interrupt of a timerfd, seen from user mode: " \
+	"a gap in a thread that reads the clock in a loop, and the wake-up " \
+	"of a thread that blocks in read"
+
+/*
+ * at: the last stamp before the interrupt. In kernel mode the handler takes
+ * it; from user mode it is the last time the interrupted thread knew it ran.
+ */
+struct port_irq {
+	int timer;
+	volatile port_ticks at;
+};
+
+/* NULL, or why there is no interrupt to be had. */
+const char *port_irq_attach(struct port_irq *irq);
+void port_irq_detach(struct port_irq *irq);
+/* Makes an interrupt happen in the calling thread and returns behind it. */
+void port_irq_raise(struct port_irq *irq);
+/* Blocks until there has been an interrupt; returns how many since the last wait. */
+uint32_t port_irq_wait(struct port_irq *irq);
+
+#endif
