@@ -1,0 +1,348 @@
+//! What a run says of each metric, in one line: [`Summary`].
+
+use crate::run::{Clock, Entry, Metric, Outcome, Replicate, Run, Session, Unit};
+use crate::stats;
+
+/// The metric that measures the clock itself.
+pub const CLOCK_METRIC: &str = "clock.read";
+
+/// How far the frequencies of two sessions may differ, as a share: each session
+/// may have measured its clock anew.
+const SAME_HZ: f64 = 0.01;
+
+/// Whether a metric has a number in a run: what most of its replicates say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Status {
+    /// More than half of the replicates have a number.
+    Ok,
+    /// Not measured: the port or the machine lacks what it needs.
+    Skipped,
+    /// A proof failed, or the agent reported an error.
+    Failed,
+    /// It hung, was cut off, or its records were damaged.
+    Incomplete,
+}
+
+/// A metric over all replicates of a run.
+///
+/// All times are in ticks *per operation* (a sample's ticks divided by its
+/// batch) of the clock that [`unit`](Self::unit) and [`hz`](Self::hz) describe.
+/// None of them is there unless `status` is [`Status::Ok`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The metric's id.
+    pub id: String,
+    /// The case that measures it.
+    pub case: String,
+    /// Its entry of the catalog, when that arrived.
+    pub entry: Option<Entry>,
+    /// Whether it has a number.
+    pub status: Status,
+    /// Why it has none: the commonest reason of the commonest failure.
+    pub reason: Option<String>,
+    /// What a tick is.
+    pub unit: Unit,
+    /// Ticks per second; 0 when the unit is instructions.
+    pub hz: u64,
+    /// The median of the replicates' values; a replicate's value is the median
+    /// of its samples.
+    pub median: Option<f64>,
+    /// The lower end of the interval of the median over replicates
+    /// ([`stats::median_interval`]): `None` below 6 replicates.
+    pub low: Option<f64>,
+    /// The upper end of that interval.
+    pub high: Option<f64>,
+    /// The 90th percentile of all samples; `None` when they are too few.
+    pub p90: Option<f64>,
+    /// The 99th percentile of all samples; `None` when they are too few.
+    pub p99: Option<f64>,
+    /// The greatest of all samples.
+    pub max: Option<f64>,
+    /// The median of the replicates' first samples, each one operation alone.
+    pub cold: Option<f64>,
+    /// What was measured, the reading of the clock included: the median.
+    pub gross: Option<f64>,
+    /// `gross` less the reading of the clock, of which each sample has one: may
+    /// be below 0. `None` when the run did not measure its clock.
+    pub net: Option<f64>,
+    /// What reading the clock once costs: the run's median of [`CLOCK_METRIC`].
+    pub clock_cost: Option<f64>,
+    /// Operations in each sample; the median, should replicates differ.
+    pub batch: u64,
+    /// Replicates with a number.
+    pub replicates: usize,
+    /// Replicates in all.
+    pub tried: usize,
+    /// Samples of all replicates with a number.
+    pub samples: u64,
+    /// Why each replicate without a number has none, in the order of the stream.
+    pub lost: Vec<String>,
+    /// Context switches that the kernel counted in the case, all replicates together.
+    pub switches: Option<u64>,
+    /// Context switches that its samples must have made: by the catalog, or else
+    /// the least that the proofs allow.
+    pub expected: Option<u64>,
+    /// Bytes that one operation moves.
+    pub bytes: Option<u64>,
+    /// Items that one operation handles.
+    pub items: Option<u64>,
+    /// Bytes per second, by the median; `None` when a tick is no time.
+    pub bytes_per_second: Option<f64>,
+    /// Items per second, by the median; `None` when a tick is no time.
+    pub items_per_second: Option<f64>,
+}
+
+impl Summary {
+    /// Ticks as nanoseconds; `None` when the clock counts instructions.
+    #[must_use]
+    pub fn nanoseconds(&self, ticks: f64) -> Option<f64> {
+        nanoseconds(self.unit, self.hz, ticks)
+    }
+}
+
+fn nanoseconds(unit: Unit, hz: u64, ticks: f64) -> Option<f64> {
+    let name = String::new();
+    Clock { name, unit, hz }.nanoseconds(ticks)
+}
+
+/// The summary of each metric of a run, in the run's order.
+#[must_use]
+pub fn summarise(run: &Run) -> Vec<Summary> {
+    let clock = run
+        .metrics
+        .iter()
+        .find(|metric| metric.id == CLOCK_METRIC)
+        .map(|metric| Group::of(run, metric))
+        .filter(|group| group.status() == Status::Ok);
+    run.metrics
+        .iter()
+        .filter(|metric| !metric.replicates.is_empty())
+        .map(|metric| {
+            let group = Group::of(run, metric);
+            let cost = clock
+                .as_ref()
+                .filter(|c| same_clock(c.clock, group.clock))
+                .and_then(|c| stats::median(&c.values()));
+            group.summary(run, metric, cost)
+        })
+        .collect()
+}
+
+/// The replicates of a metric, sorted into those with a number and the others.
+struct Group<'a> {
+    clock: &'a Clock,
+    ok: Vec<&'a Replicate>,
+    lost: Vec<(Status, &'a str)>,
+}
+
+fn same_clock(a: &Clock, b: &Clock) -> bool {
+    let (least, most) = (a.hz.min(b.hz) as f64, a.hz.max(b.hz) as f64);
+    a.name == b.name && a.unit == b.unit && most - least <= SAME_HZ * most
+}
+
+/// A replicate's value: the median of its samples, per operation.
+fn value(replicate: &Replicate) -> Option<f64> {
+    Some(replicate.histogram.median()? / replicate.batch.max(1) as f64)
+}
+
+fn session<'a>(run: &'a Run, replicate: &Replicate) -> &'a Session {
+    &run.sessions[replicate.session]
+}
+
+impl<'a> Group<'a> {
+    /// `metric` has at least one replicate.
+    fn of(run: &'a Run, metric: &'a Metric) -> Self {
+        // The clock of the first number; without numbers it does not matter.
+        let first = metric
+            .replicates
+            .iter()
+            .find(|r| r.outcome == Outcome::Ok)
+            .unwrap_or(&metric.replicates[0]);
+        let mut group = Group {
+            clock: &session(run, first).clock,
+            ok: Vec::new(),
+            lost: Vec::new(),
+        };
+        for replicate in &metric.replicates {
+            let lost = match &replicate.outcome {
+                Outcome::Skipped(reason) => (Status::Skipped, reason.as_str()),
+                Outcome::Failed(reason) => (Status::Failed, reason.as_str()),
+                Outcome::Incomplete(reason) => (Status::Incomplete, reason.as_str()),
+                Outcome::Ok if !same_clock(group.clock, &session(run, replicate).clock) => (
+                    Status::Failed,
+                    "measured by another clock than the replicates before it",
+                ),
+                Outcome::Ok => {
+                    group.ok.push(replicate);
+                    continue;
+                }
+            };
+            group.lost.push(lost);
+        }
+        group
+    }
+
+    fn status(&self) -> Status {
+        if self.ok.len() > self.lost.len() {
+            return Status::Ok;
+        }
+        commonest(self.lost.iter().map(|(status, _)| *status)).unwrap_or(Status::Incomplete)
+    }
+
+    fn values(&self) -> Vec<f64> {
+        self.ok.iter().filter_map(|r| value(r)).collect()
+    }
+
+    /// All samples, ticks per operation, each with its count.
+    fn pooled(&self) -> Vec<(f64, u64)> {
+        self.ok
+            .iter()
+            .flat_map(|r| {
+                let batch = r.batch.max(1) as f64;
+                r.histogram
+                    .iter()
+                    .map(move |(v, n)| (v.0 as f64 / batch, n))
+            })
+            .collect()
+    }
+
+    fn batch(&self) -> u64 {
+        let mut batches: Vec<u64> = self.ok.iter().map(|r| r.batch.max(1)).collect();
+        batches.sort_unstable();
+        batches.get(batches.len() / 2).copied().unwrap_or(1)
+    }
+
+    fn samples(&self) -> u64 {
+        self.ok
+            .iter()
+            .fold(0, |sum, r| sum.saturating_add(r.histogram.total()))
+    }
+
+    /// The median over replicates of the value less the share of a clock reading
+    /// that an operation carries: one reading is spread over a batch.
+    fn net(&self, cost: f64) -> Option<f64> {
+        let net: Vec<f64> = self
+            .ok
+            .iter()
+            .filter_map(|r| Some(value(r)? - cost / r.batch.max(1) as f64))
+            .collect();
+        stats::median(&net)
+    }
+
+    /// Sums a figure of the proof `switches` over the replicates that have it.
+    fn switches(&self, figure: fn(&crate::run::Proof) -> u64) -> Option<u64> {
+        let proofs = self.ok.iter().flat_map(|r| &r.proofs);
+        proofs
+            .filter(|proof| proof.name == "switches")
+            .map(figure)
+            .reduce(u64::saturating_add)
+    }
+
+    fn summary(&self, run: &Run, metric: &Metric, clock_cost: Option<f64>) -> Summary {
+        let status = self.status();
+        let reason = commonest(
+            self.lost
+                .iter()
+                .filter(|(s, _)| *s == status)
+                .map(|(_, reason)| *reason),
+        );
+        let entry = run.catalog.iter().find(|e| e.metric == metric.id);
+        let mut summary = Summary {
+            id: metric.id.clone(),
+            case: metric.case.clone(),
+            entry: entry.cloned(),
+            status,
+            reason: reason.map(str::to_owned),
+            unit: self.clock.unit,
+            hz: self.clock.hz,
+            median: None,
+            low: None,
+            high: None,
+            p90: None,
+            p99: None,
+            max: None,
+            cold: None,
+            gross: None,
+            net: None,
+            clock_cost: None,
+            batch: self.batch(),
+            replicates: self.ok.len(),
+            tried: metric.replicates.len(),
+            samples: self.samples(),
+            lost: self.lost.iter().map(|(_, r)| (*r).to_owned()).collect(),
+            switches: None,
+            expected: None,
+            bytes: entry.and_then(|e| e.bytes),
+            items: entry.and_then(|e| e.items),
+            bytes_per_second: None,
+            items_per_second: None,
+        };
+        if status == Status::Ok {
+            self.fill(run, &mut summary, clock_cost);
+        }
+        summary
+    }
+
+    fn fill(&self, run: &Run, summary: &mut Summary, clock_cost: Option<f64>) {
+        let values = self.values();
+        let pooled = self.pooled();
+        let interval = stats::median_interval(&values);
+        let cold: Vec<f64> = self
+            .ok
+            .iter()
+            .filter_map(|r| Some(r.cold?.0 as f64))
+            .collect();
+        summary.median = stats::median(&values);
+        summary.low = interval.map(|(low, _)| low);
+        summary.high = interval.map(|(_, high)| high);
+        summary.p90 = stats::weighted_quantile(&pooled, 0.9);
+        summary.p99 = stats::weighted_quantile(&pooled, 0.99);
+        summary.max = pooled.iter().map(|(v, _)| *v).reduce(f64::max);
+        summary.cold = stats::median(&cold);
+        summary.gross = summary.median;
+        summary.clock_cost = clock_cost;
+        summary.net = clock_cost.and_then(|cost| self.net(cost));
+        summary.switches = self.switches(|proof| proof.counted);
+        if summary.switches.is_some() {
+            summary.expected = case_switches(run, summary)
+                .map(|each| each.saturating_mul(summary.samples))
+                .or_else(|| self.switches(|proof| proof.low));
+        }
+        let seconds = summary
+            .median
+            .and_then(|ticks| summary.nanoseconds(ticks))
+            .filter(|ns| *ns > 0.0)
+            .map(|ns| ns / 1e9);
+        let rate = |each: Option<u64>| Some(each? as f64 / seconds?);
+        summary.bytes_per_second = rate(summary.bytes);
+        summary.items_per_second = rate(summary.items);
+    }
+}
+
+/// Context switches that one sample of the metric's case makes: those of all its
+/// spans, since the kernel counts them together. `None` without a catalog.
+fn case_switches(run: &Run, summary: &Summary) -> Option<u64> {
+    summary.entry.as_ref()?;
+    Some(
+        run.catalog
+            .iter()
+            .filter(|entry| entry.case == summary.case)
+            .fold(0, |sum, entry| sum.saturating_add(entry.switches)),
+    )
+}
+
+/// The item that is there most often; of several the one that came first.
+fn commonest<T: PartialEq + Copy>(items: impl Iterator<Item = T>) -> Option<T> {
+    let mut counts: Vec<(T, usize)> = Vec::new();
+    for item in items {
+        match counts.iter_mut().find(|(known, _)| *known == item) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((item, 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max()?;
+    counts
+        .into_iter()
+        .find(|(_, count)| *count == most)
+        .map(|(item, _)| item)
+}
