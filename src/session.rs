@@ -823,3 +823,443 @@ fn entry(record: &Record) -> Option<Entry> {
         ..Entry::default()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Damage;
+
+    /// Writes a stream record by record; `body` is `kind key=value... [| text]`.
+    #[derive(Default)]
+    struct Script {
+        seq: u64,
+        lines: Vec<String>,
+    }
+
+    impl Script {
+        fn say(&mut self, body: &str) -> &mut Self {
+            let (head, text) = match body.split_once(" | ") {
+                Some((head, text)) => (head, Some(text)),
+                None => (body, None),
+            };
+            let mut words = head.split(' ');
+            let kind = words.next().unwrap();
+            if kind == "hello" {
+                self.seq = 0;
+            }
+            let words: Vec<_> = words.collect();
+            let new = if kind == "hist" {
+                let counts: Vec<_> = words[1..]
+                    .iter()
+                    .map(|w| w.split_once(':').unwrap())
+                    .map(|(v, n)| (v.parse().unwrap(), n.parse().unwrap()))
+                    .collect();
+                let metric = words[0].split_once('=').unwrap().1;
+                record::write_hist(self.seq, metric, 0, &counts)
+            } else {
+                let pairs: Vec<_> = words.iter().map(|w| w.split_once('=').unwrap()).collect();
+                record::write(self.seq, kind, &pairs, text)
+            };
+            self.seq += new.len() as u64;
+            self.lines.extend(new);
+            self
+        }
+
+        fn all(&mut self, bodies: &[&str]) -> &mut Self {
+            for body in bodies {
+                self.say(body);
+            }
+            self
+        }
+
+        fn bye(&mut self) -> &mut Self {
+            let records = self.seq;
+            self.say(&format!("bye records={records}"))
+        }
+
+        fn read(&self) -> Run {
+            let mut reader = Reader::new();
+            for line in &self.lines {
+                reader.line(line.as_bytes());
+            }
+            reader.finish()
+        }
+    }
+
+    const HELLO: &str = "hello port=fake arch=x mode=run clock=tsc unit=cycles hz=1000 realtime=no";
+    const LIST: &str = "hello port=fake arch=x mode=list clock=tsc unit=cycles hz=1000 realtime=no";
+    const CATALOG: [&str; 6] = [
+        LIST,
+        "bench metric=b.one case=b.one from=0 to=1 switches=1 batch=8 bytes=64 needs=smp,irq | About b.",
+        "between metric=b.one | Between.",
+        "via metric=b.one | Via.",
+        "bench metric=b.two case=b.one from=1 to=2 switches=1 | About b.",
+        "bench metric=a case=a from=0 to=1 switches=0 | About a.",
+    ];
+    const CASE_A: [&str; 7] = [
+        "begin case=a asked=10",
+        "cold metric=a ticks=99",
+        "plan case=a samples=5 batch=2",
+        "hist metric=a 4:1 5:2",
+        "hist metric=a 4:2",
+        "proof case=a name=order counted=0 low=0 high=0",
+        "end case=a status=ok samples=5",
+    ];
+    const CASE_B: [&str; 5] = [
+        "begin case=b.one asked=2",
+        "plan case=b.one samples=2 batch=1",
+        "hist metric=b.one 7:2",
+        "hist metric=b.two 8:2",
+        "end case=b.one status=ok samples=2",
+    ];
+
+    fn run_of(cases: &[&[&str]]) -> Run {
+        let mut script = Script::default();
+        script.all(&CATALOG).bye().say(HELLO);
+        for case in cases {
+            script.all(case);
+        }
+        script.bye().read()
+    }
+
+    fn outcome<'a>(run: &'a Run, id: &str) -> &'a Outcome {
+        let metric = run.metrics.iter().find(|m| m.id == id).expect(id);
+        assert_eq!(metric.replicates.len(), 1, "{id}");
+        let replicate = &metric.replicates[0];
+        assert_eq!(
+            replicate.histogram.is_empty(),
+            replicate.outcome != Outcome::Ok
+        );
+        &replicate.outcome
+    }
+
+    fn incomplete(reason: &str) -> Outcome {
+        Outcome::Incomplete(reason.to_owned())
+    }
+
+    /// `CASE_A` with one record replaced, or left out when `with` is empty.
+    fn changed<'a>(at: usize, with: &[&'a str]) -> Vec<&'a str> {
+        [&CASE_A[..at], with, &CASE_A[at + 1..]].concat()
+    }
+
+    #[test]
+    fn a_whole_stream_is_read() {
+        let mut script = Script::default();
+        let long = "x%\u{20ac} ".repeat(100);
+        script
+            .say("host name=kernel_release | 6.1.0")
+            .say(&format!("host name=flags | {long}"))
+            .all(&CATALOG)
+            .bye()
+            .say(HELLO)
+            .say("info name=compiler | cc 12")
+            .all(&CASE_A)
+            .all(&CASE_B)
+            .bye();
+        let run = script.read();
+        assert_eq!(run.damage, Damage::default());
+        assert_eq!(run.host.len(), 2);
+        assert_eq!(run.host[1].value, long);
+        let ids: Vec<_> = run.metrics.iter().map(|m| m.id.as_str()).collect();
+        assert_eq!(ids, ["b.one", "b.two", "a"], "in the catalog's order");
+        assert_eq!(
+            run.catalog[0],
+            Entry {
+                metric: "b.one".into(),
+                case: "b.one".into(),
+                stamps: (0, 1),
+                switches: 1,
+                batch: 8,
+                bytes: Some(64),
+                items: None,
+                needs: vec!["smp".into(), "irq".into()],
+                about: "About b.".into(),
+                between: "Between.".into(),
+                via: "Via.".into(),
+            }
+        );
+        assert_eq!(run.sessions.len(), 1);
+        assert!(run.sessions[0].complete);
+        assert_eq!(run.sessions[0].facts[0].value, "cc 12");
+        let a = &run.metrics[2].replicates[0];
+        assert_eq!(a.outcome, Outcome::Ok);
+        assert_eq!((a.batch, a.asked, a.cold), (2, 10, Some(Ticks(99))));
+        let counts: Vec<_> = a.histogram.iter().collect();
+        assert_eq!(counts, [(Ticks(4), 3), (Ticks(5), 2)]);
+        assert_eq!(a.proofs.len(), 1);
+    }
+
+    #[test]
+    fn events_follow_the_stream() {
+        let mut script = Script::default();
+        script.say(HELLO).all(&CASE_A).bye();
+        let mut reader = Reader::new();
+        let events: Vec<_> = script
+            .lines
+            .iter()
+            .filter_map(|line| reader.line(line.as_bytes()))
+            .collect();
+        let case = || "a".to_owned();
+        assert_eq!(
+            events,
+            [
+                Event::Hello(Some(0)),
+                Event::Begin {
+                    case: case(),
+                    asked: 10
+                },
+                Event::Plan {
+                    case: case(),
+                    samples: 5,
+                    batch: 2
+                },
+                Event::End {
+                    case: case(),
+                    outcome: Outcome::Ok
+                },
+                Event::Bye,
+            ]
+        );
+    }
+
+    #[test]
+    fn a_proof_is_judged_by_its_range() {
+        let proofs = [
+            "proof case=a name=switches counted=3 low=1000 high=1012",
+            "proof case=a name=unheard_of counted=7 low=7 high=9",
+            "proof case=a name=clock counted=0 low=1 high=18446744073709551615",
+            "proof case=a name=pinned counted=1 low=0 high=0",
+        ];
+        let run = run_of(&[&changed(5, &proofs)]);
+        assert_eq!(
+            *outcome(&run, "a"),
+            Outcome::Failed(
+                "switches: counted 3, must be 1000 to 1012; clock: counted 0, must be 1 or more; \
+                 pinned: counted 1, must be 0"
+                    .into()
+            )
+        );
+        assert_eq!(run.metrics[0].replicates[0].proofs.len(), 4);
+    }
+
+    #[test]
+    fn a_case_that_is_not_measured_says_why_for_each_metric() {
+        let reason = "no second CPU; ".repeat(30);
+        let skip = format!("end case=b.one status=skip samples=0 | {reason}");
+        let run = run_of(&[&["begin case=b.one asked=5", &skip]]);
+        assert_eq!(*outcome(&run, "b.one"), Outcome::Skipped(reason.clone()));
+        assert_eq!(*outcome(&run, "b.two"), Outcome::Skipped(reason));
+        let run = run_of(&[&changed(
+            6,
+            &["end case=a status=error samples=3 | no memory"],
+        )]);
+        assert_eq!(*outcome(&run, "a"), Outcome::Failed("no memory".into()));
+        let mut script = Script::default();
+        script.all(&[
+            HELLO,
+            "begin case=c asked=5",
+            "end case=c status=skip samples=0",
+        ]);
+        assert_eq!(
+            *outcome(&script.read(), "c"),
+            Outcome::Skipped("no reason was given".into())
+        );
+    }
+
+    #[test]
+    fn what_does_not_add_up_has_no_number() {
+        for (at, with, reason) in [
+            (2, &[][..], "its plan did not arrive"),
+            (
+                3,
+                &["hist metric=a 4:1 5:1"],
+                "its counts add up to 4, not to 5 samples",
+            ),
+            (
+                3,
+                &["hist metric=a 4:2 5:2"],
+                "its counts add up to 6, not to 5 samples",
+            ),
+            (
+                6,
+                &["end case=a status=ok samples=4"],
+                "it ended with 4 samples, its plan was 5",
+            ),
+            (
+                6,
+                &["end case=a samples=5"],
+                "its end does not say how it ended",
+            ),
+            (6, &[], "its end did not come before that of the session"),
+            (
+                6,
+                &["begin case=c asked=1"],
+                "another case began before its end came",
+            ),
+            (
+                2,
+                &["plan case=a samples=5 batch=0"],
+                "a record does not belong there or is malformed: number 3, plan",
+            ),
+            (
+                5,
+                &["proof case=b name=order counted=0 low=0 high=0"],
+                "a record does not belong there or is malformed: number 6, proof",
+            ),
+            (
+                3,
+                &["hist metric=b.one 4:1 5:2"],
+                "a record does not belong there or is malformed: number 4, hist",
+            ),
+            (
+                3,
+                &["info name=x | y", CASE_A[3]],
+                "a record does not belong there or is malformed: number 4, info",
+            ),
+        ] {
+            let run = run_of(&[&changed(at, with)]);
+            assert_eq!(*outcome(&run, "a"), incomplete(reason));
+        }
+        let run = run_of(&[&[&CASE_B[..3], &CASE_B[4..]].concat()]);
+        assert_eq!(*outcome(&run, "b.one"), Outcome::Ok);
+        assert_eq!(
+            *outcome(&run, "b.two"),
+            incomplete("no samples of it arrived")
+        );
+    }
+
+    #[test]
+    fn unknown_kinds_and_keys_are_ignored() {
+        let mut case = changed(2, &["plan case=a samples=5 batch=2 colour=red"]);
+        case.insert(3, "novelty case=a x=y | text");
+        let run = run_of(&[&case]);
+        assert_eq!(*outcome(&run, "a"), Outcome::Ok);
+        assert_eq!(run.damage, Damage::default());
+    }
+
+    #[test]
+    fn every_lost_repeated_or_torn_record_costs_its_case_and_no_other() {
+        let mut script = Script::default();
+        script.say(HELLO).all(&CASE_B).all(&CASE_A).bye();
+        let (first, last) = (6, 12);
+        for at in first..=last {
+            let mut lost = Script {
+                seq: 0,
+                lines: script.lines.clone(),
+            };
+            lost.lines.remove(at);
+            let mut torn = Script {
+                seq: 0,
+                lines: script.lines.clone(),
+            };
+            torn.lines[at].pop();
+            let mut twice = Script {
+                seq: 0,
+                lines: script.lines.clone(),
+            };
+            twice.lines.insert(at, script.lines[at].clone());
+            for (fault, script) in [("lost", lost), ("torn", torn), ("twice", twice)] {
+                let run = script.read();
+                assert_eq!(*outcome(&run, "b.one"), Outcome::Ok);
+                let repeated_end = fault == "twice" && at == last;
+                assert_eq!(
+                    *outcome(&run, "a") == Outcome::Ok,
+                    repeated_end,
+                    "{fault} {at}"
+                );
+                assert!(run.sessions[0].complete);
+                let damage = run.damage;
+                assert_eq!(damage.gaps, u64::from(fault != "twice"), "{fault} {at}");
+                assert_eq!(damage.damaged, u64::from(fault != "lost"), "{fault} {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_case_twice_in_a_session_counts_once() {
+        let again = changed(3, &["hist metric=a 1:3"]);
+        let run = run_of(&[&CASE_A, &again, &CASE_B]);
+        assert_eq!(*outcome(&run, "a"), Outcome::Ok);
+        assert_eq!(*outcome(&run, "b.two"), Outcome::Ok);
+        let a = &run.metrics.iter().find(|m| m.id == "a").unwrap().replicates[0];
+        assert_eq!(a.histogram.min(), Some(Ticks(4)));
+        assert!(run.damage.damaged > 0);
+    }
+
+    #[test]
+    fn a_session_whose_start_is_lost_is_not_taken_for_the_one_before() {
+        let mut script = Script::default();
+        script.say(HELLO).all(&CASE_A);
+        script.seq = 1;
+        script.all(&CASE_B).bye();
+        let run = script.read();
+        assert_eq!(*outcome(&run, "a"), Outcome::Ok);
+        assert_eq!(run.metrics.len(), 1);
+        assert_eq!(run.damage.truncated, 1);
+    }
+
+    #[test]
+    fn an_interruption_costs_the_open_case() {
+        let mut script = Script::default();
+        script.say(HELLO).all(&CASE_B).all(&CASE_A[..4]);
+        let mut reader = Reader::new();
+        for line in &script.lines {
+            reader.line(line.as_bytes());
+        }
+        reader.interrupted("no record for 10 s: killed");
+        let run = reader.finish();
+        assert_eq!(*outcome(&run, "b.one"), Outcome::Ok);
+        assert_eq!(
+            *outcome(&run, "a"),
+            incomplete("no record for 10 s: killed")
+        );
+        assert_eq!(run.damage.truncated, 1);
+        assert!(!run.sessions[0].complete);
+    }
+
+    #[test]
+    fn a_bye_that_counts_otherwise_truncates_the_session() {
+        let mut script = Script::default();
+        script.say(HELLO).all(&CASE_A).say("bye records=7");
+        let run = script.read();
+        assert_eq!(*outcome(&run, "a"), Outcome::Ok);
+        assert_eq!((run.damage.truncated, run.sessions[0].complete), (1, false));
+    }
+
+    #[test]
+    fn log_text_is_counted_and_of_no_effect() {
+        let mut script = Script::default();
+        script.say(HELLO).all(&CASE_A).bye();
+        let lines: Vec<_> = script
+            .lines
+            .iter()
+            .map(|l| format!("[ 1.2] {l}\r\n"))
+            .collect();
+        let mut reader = Reader::new();
+        for line in lines {
+            reader.line(b"usb 1-1: new device\n");
+            reader.line(b"\r\n");
+            reader.line(line.as_bytes());
+        }
+        let run = reader.finish();
+        assert_eq!(*outcome(&run, "a"), Outcome::Ok);
+        assert_eq!(
+            run.damage,
+            Damage {
+                log_lines: 9,
+                ..Damage::default()
+            }
+        );
+    }
+
+    #[test]
+    fn another_version_is_refused_by_name() {
+        let body = "@km2 0 hello port=fake";
+        let line = format!("{body} *{:08x}", crc32fast::hash(body.as_bytes()));
+        let mut reader = Reader::new();
+        let refused = Refused { version: 2 };
+        assert_eq!(reader.line(line.as_bytes()), Some(Event::Refused(refused)));
+        assert_eq!(reader.refused(), Some(refused));
+        assert!(refused.to_string().contains("@km2"));
+    }
+}

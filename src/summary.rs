@@ -346,3 +346,195 @@ fn commonest<T: PartialEq + Copy>(items: impl Iterator<Item = T>) -> Option<T> {
         .find(|(_, count)| *count == most)
         .map(|(item, _)| item)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::histogram::Histogram;
+    use crate::run::{Proof, Ticks};
+
+    fn session(hz: u64) -> Session {
+        Session {
+            port: "fake".into(),
+            arch: "x".into(),
+            clock: Clock {
+                name: "tsc".into(),
+                unit: Unit::Cycles,
+                hz,
+            },
+            realtime: false,
+            facts: Vec::new(),
+            complete: true,
+        }
+    }
+
+    fn ok(session: usize, batch: u64, counts: &[(u64, u64)]) -> Replicate {
+        Replicate {
+            session,
+            outcome: Outcome::Ok,
+            batch,
+            asked: 5,
+            cold: Some(Ticks(100 + session as u64)),
+            histogram: counts.iter().map(|(v, n)| (Ticks(*v), *n)).collect(),
+            proofs: vec![Proof {
+                name: "switches".into(),
+                counted: 7,
+                low: 4,
+                high: 9,
+            }],
+        }
+    }
+
+    fn lost(session: usize, outcome: Outcome) -> Replicate {
+        Replicate {
+            outcome,
+            histogram: Histogram::new(),
+            ..ok(session, 1, &[])
+        }
+    }
+
+    fn metric(id: &str, replicates: Vec<Replicate>) -> Metric {
+        Metric {
+            id: id.into(),
+            case: id.into(),
+            replicates,
+        }
+    }
+
+    fn run(metrics: Vec<Metric>) -> Run {
+        Run {
+            sessions: vec![session(1_000_000); 10],
+            metrics,
+            ..Run::default()
+        }
+    }
+
+    fn one(replicates: Vec<Replicate>) -> Summary {
+        summarise(&run(vec![metric("a", replicates)])).remove(0)
+    }
+
+    fn close(a: Option<f64>, b: f64) {
+        let a = a.expect("a number");
+        assert!((a - b).abs() <= 1e-9 * b.abs(), "{a} is not {b}");
+    }
+
+    #[test]
+    fn a_run_is_the_median_of_its_replicates_medians() {
+        // Per operation: 1, 2, ... 10, each with an outlier that no median sees.
+        let replicates = (0..10)
+            .map(|i| ok(i, 4, &[(4 * (i as u64 + 1), 30), (8000, 1)]))
+            .collect();
+        let s = one(replicates);
+        assert_eq!((s.status, s.reason.as_deref()), (Status::Ok, None));
+        close(s.median, 5.5);
+        close(s.gross, 5.5);
+        close(s.low, 2.0);
+        close(s.high, 9.0);
+        close(s.max, 2000.0);
+        close(s.cold, 104.5);
+        // Of 310 samples the 279th and the 307th.
+        close(s.p90, 10.0);
+        close(s.p99, 2000.0);
+        assert_eq!(
+            (s.batch, s.samples, s.replicates, s.tried),
+            (4, 310, 10, 10)
+        );
+        assert_eq!((s.clock_cost, s.net), (None, None));
+        assert_eq!((s.switches, s.expected), (Some(70), Some(40)));
+    }
+
+    #[test]
+    fn few_samples_have_no_tails_and_few_replicates_no_interval() {
+        let s = one(vec![ok(0, 1, &[(5, 28)])]);
+        assert_eq!((s.p90, s.p99, s.low, s.high), (None, None, None, None));
+        close(s.median, 5.0);
+        close(s.max, 5.0);
+        let s = one(vec![ok(0, 1, &[(5, 14)]), ok(1, 2, &[(14, 15)])]);
+        close(s.p90, 7.0);
+    }
+
+    #[test]
+    fn net_is_gross_less_one_clock_reading_per_sample_and_may_be_negative() {
+        let metrics = vec![
+            metric(CLOCK_METRIC, vec![ok(0, 100, &[(2000, 5)])]),
+            metric("single", vec![ok(0, 1, &[(18, 5)])]),
+            metric("batched", vec![ok(0, 10, &[(180, 5)])]),
+        ];
+        let s = summarise(&run(metrics));
+        close(s[1].clock_cost, 20.0);
+        close(s[1].net, -2.0);
+        close(s[2].gross, 18.0);
+        close(s[2].net, 16.0);
+    }
+
+    #[test]
+    fn half_of_the_replicates_are_no_majority() {
+        let failed = |n| Outcome::Failed(format!("switches: counted {n}"));
+        let cut = || Outcome::Incomplete("cut off".into());
+        let s = one(vec![ok(0, 1, &[(5, 5)]), lost(1, failed(3))]);
+        assert_eq!(s.status, Status::Failed);
+        assert_eq!(s.reason.as_deref(), Some("switches: counted 3"));
+        assert_eq!((s.median, s.max, s.switches), (None, None, None));
+        let s = one(vec![
+            ok(0, 1, &[(5, 5)]),
+            lost(1, cut()),
+            ok(2, 1, &[(6, 5)]),
+        ]);
+        assert_eq!((s.status, s.replicates, s.tried), (Status::Ok, 2, 3));
+        assert_eq!(s.lost, ["cut off"]);
+        close(s.median, 5.5);
+        let s = one(vec![
+            lost(0, cut()),
+            lost(1, failed(1)),
+            lost(2, failed(2)),
+            lost(3, failed(2)),
+        ]);
+        assert_eq!(s.status, Status::Failed);
+        assert_eq!(s.reason.as_deref(), Some("switches: counted 2"));
+        let s = one(vec![lost(0, Outcome::Skipped("no irq".into()))]);
+        assert_eq!((s.status, s.samples), (Status::Skipped, 0));
+    }
+
+    #[test]
+    fn another_clock_is_not_mixed_in() {
+        let mut run = run(vec![metric(
+            "a",
+            vec![
+                ok(0, 1, &[(5, 5)]),
+                ok(1, 1, &[(50, 5)]),
+                ok(2, 1, &[(7, 5)]),
+            ],
+        )]);
+        run.sessions[1].clock.hz *= 10;
+        run.sessions[2].clock.hz += 100;
+        let s = summarise(&run).remove(0);
+        close(s.median, 6.0);
+        assert_eq!((s.replicates, s.lost.len()), (2, 1));
+    }
+
+    #[test]
+    fn the_catalog_says_what_is_expected_and_moved() {
+        let mut run = run(vec![metric("a", vec![ok(0, 10, &[(2000, 5)])])]);
+        let entry = |metric: &str, switches| Entry {
+            metric: metric.into(),
+            case: "a".into(),
+            switches,
+            bytes: Some(64),
+            items: Some(2),
+            ..Entry::default()
+        };
+        run.catalog = vec![entry("a", 1), entry("a.back", 2)];
+        let s = summarise(&run).remove(0);
+        assert_eq!(s.expected, Some(15), "both spans of 5 samples");
+        // 200 ticks of a microsecond each.
+        close(s.nanoseconds(200.0), 200_000.0);
+        close(s.bytes_per_second, 64.0 / 200e-6);
+        close(s.items_per_second, 2.0 / 200e-6);
+        assert_eq!(s.entry.as_ref().map(|e| e.switches), Some(1));
+        run.sessions[0].clock.unit = Unit::Instructions;
+        run.sessions[0].clock.hz = 0;
+        let s = summarise(&run).remove(0);
+        assert_eq!((s.bytes_per_second, s.nanoseconds(1.0)), (None, None));
+        close(s.median, 200.0);
+    }
+}
