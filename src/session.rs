@@ -1141,8 +1141,8 @@ mod tests {
     fn every_lost_repeated_or_torn_record_costs_its_case_and_no_other() {
         let mut script = Script::default();
         script.say(HELLO).all(&CASE_B).all(&CASE_A).bye();
-        let (first, last) = (6, 12);
-        for at in first..=last {
+        let (start, end) = (6, 12);
+        for at in start..=end {
             let mut lost = Script {
                 seq: 0,
                 lines: script.lines.clone(),
@@ -1161,7 +1161,7 @@ mod tests {
             for (fault, script) in [("lost", lost), ("torn", torn), ("twice", twice)] {
                 let run = script.read();
                 assert_eq!(*outcome(&run, "b.one"), Outcome::Ok);
-                let repeated_end = fault == "twice" && at == last;
+                let repeated_end = fault == "twice" && at == end;
                 assert_eq!(
                     *outcome(&run, "a") == Outcome::Ok,
                     repeated_end,

@@ -1,0 +1,128 @@
+//! Arbitrary bytes as a stream, and as the bodies of records with right check sums.
+#![no_main]
+
+use kernmark::record::{self, Line, Record};
+use kernmark::run::{Outcome, Run};
+use kernmark::session::Reader;
+use kernmark::summary;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let mut raw = Reader::new();
+    for line in data.split(|b| *b == b'\n') {
+        again(line);
+        raw.line(line);
+    }
+    check(&raw.finish());
+
+    let sealed = seal(data);
+    let mut reader = Reader::new();
+    for line in &sealed {
+        again(line.as_bytes());
+        reader.line(line.as_bytes());
+    }
+    check(&reader.finish());
+
+    texts(&String::from_utf8_lossy(data));
+});
+
+/// A record that was read and is written again says the same.
+fn again(line: &[u8]) {
+    let Line::Record(read) = record::parse(line) else {
+        return;
+    };
+    let written = if read.kind() == "hist" {
+        let (Some(metric), Some(part)) = (read.get("metric"), read.number("part")) else {
+            return;
+        };
+        record::write_hist(read.seq(), metric, part, read.counts())
+    } else if read.pairs().iter().all(|(_, v)| v.bytes().all(|b| b.is_ascii_graphic())) {
+        // Escapes that were not needed make a text shorter, never longer.
+        match read.text() {
+            Some(text) if text.contains('\u{fffd}') => return,
+            text => record::write(read.seq(), read.kind(), read.pairs(), text.as_deref()),
+        }
+    } else {
+        return;
+    };
+    let Line::Record(back) = record::parse(written[0].as_bytes()) else {
+        panic!("what was written is no record: {}", written[0]);
+    };
+    assert_eq!(back.seq(), read.seq());
+    assert_eq!(back.kind(), read.kind());
+    if read.kind() != "hist" {
+        assert_eq!((back.pairs(), back.text()), (read.pairs(), read.text()));
+    } else {
+        assert!(read.counts().starts_with(back.counts()));
+    }
+}
+
+/// Takes each line as `kind key=value ... [| text]`, or with a number in front.
+fn seal(data: &[u8]) -> Vec<String> {
+    let mut seq = 0u64;
+    let text = String::from_utf8_lossy(data);
+    text.lines()
+        .map(|line| {
+            if line.starts_with("hello") {
+                seq = 0;
+            }
+            let body = if line.starts_with(|c: char| c.is_ascii_digit()) {
+                format!("@km1 {line}")
+            } else {
+                format!("@km1 {seq} {line}")
+            };
+            seq += 1;
+            let sum = crc32(body.as_bytes());
+            format!("{body} *{sum:08x}")
+        })
+        .collect()
+}
+
+/// CRC-32 of IEEE 802.3, bit by bit: not the code that is being tested.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+            (crc >> 1) ^ (0xedb8_8320 & 0u32.wrapping_sub(crc & 1))
+        })
+    })
+}
+
+/// What holds for every run, whatever the stream.
+fn check(run: &Run) {
+    for metric in &run.metrics {
+        let mut before = None;
+        for replicate in &metric.replicates {
+            assert!(replicate.session < run.sessions.len());
+            assert!(before < Some(replicate.session), "a metric twice in a session");
+            before = Some(replicate.session);
+            assert!(replicate.batch > 0);
+            if replicate.outcome == Outcome::Ok {
+                assert!(!replicate.histogram.is_empty());
+                let holds = |p: &kernmark::run::Proof| p.low <= p.counted && p.counted <= p.high;
+                assert!(replicate.proofs.iter().all(holds));
+            } else {
+                assert!(replicate.histogram.is_empty() && replicate.cold.is_none());
+            }
+        }
+    }
+    for line in summary::summarise(run) {
+        assert_eq!(line.status == summary::Status::Ok, line.median.is_some());
+        assert_eq!(line.tried, line.replicates + line.lost.len());
+        if let (Some(low), Some(high)) = (line.low, line.high) {
+            assert!(low <= high);
+        }
+    }
+}
+
+/// Any text that is written comes back.
+fn texts(text: &str) {
+    let lines = record::write(1, "info", &[("name", "x")], Some(text));
+    let joined: String = lines
+        .iter()
+        .map(|line| match record::parse(line.as_bytes()) {
+            Line::Record(piece) => Record::raw_text(&piece).expect("a text"),
+            other => panic!("{other:?}: {line}"),
+        })
+        .collect();
+    assert_eq!(record::decode(&joined), text);
+}
