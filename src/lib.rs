@@ -8,11 +8,16 @@
 //! 3. [`histogram`] holds the exact distribution of the samples of one metric.
 //! 4. [`stats`] holds the statistics, pure functions with their sources.
 //! 5. [`summary`] makes one line per metric of a run: value, interval, tails, status.
+//! 6. [`machine`] reads what the machine is; [`doctor`] judges what on it makes numbers worse.
+//! 7. [`report`] makes text for people.
 //!
 //! A bad measurement is a value in the run ([`run::Outcome`]), never an error.
 
+pub mod doctor;
 pub mod histogram;
+pub mod machine;
 pub mod record;
+pub mod report;
 pub mod run;
 pub mod session;
 pub mod stats;

@@ -1,0 +1,784 @@
+//! The machine and its doctor, on trees of files that stand for other machines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use flate2::write::GzEncoder;
+use flate2::Compression;
+
+use kernmark::doctor::{examine, Activity, Finding, Level, Probes, Realtime, Snapshot};
+use kernmark::machine::{facts, Machine};
+use kernmark::report::doctor::{render, Colour};
+
+/// The root of a machine, unpacked once from `tests/fixtures/NAME.tree`.
+///
+/// In a tree a line `== PATH` begins a file; what ends in `.gz` is compressed.
+fn fixture(name: &str) -> PathBuf {
+    static UNPACKED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("machines")
+        .join(name);
+    let tree = packed(name);
+    let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
+    if tree.exists() && unpacked.insert(name.to_owned()) {
+        let _ = fs::remove_dir_all(&root);
+        unpack(&fs::read_to_string(tree).unwrap(), &root);
+    }
+    root
+}
+
+fn packed(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    folder.join(format!("{name}.tree"))
+}
+
+fn unpack(tree: &str, root: &Path) {
+    let tree = tree.strip_prefix("== ").expect("a tree begins with a path");
+    for file in tree.split("\n== ") {
+        let (name, text) = file.split_once('\n').unwrap_or((file, ""));
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        if path.extension().is_some_and(|extension| extension == "gz") {
+            let mut gz = GzEncoder::new(Vec::new(), Compression::default());
+            gz.write_all(text.as_bytes()).unwrap();
+            fs::write(path, gz.finish().unwrap()).unwrap();
+        } else {
+            fs::write(path, text).unwrap();
+        }
+    }
+}
+
+fn activity(name: &str) -> Activity {
+    let before = Snapshot::read(&fixture(name), 1);
+    let after = Snapshot::read(&fixture(&format!("{name}-later")), 1);
+    Activity::between(&before, &after)
+}
+
+fn diagnose(name: &str) -> Vec<Finding> {
+    let probes = Probes {
+        activity: packed(&format!("{name}-later"))
+            .exists()
+            .then(|| activity(name)),
+        realtime: Realtime::Untried,
+    };
+    examine(&Machine::read(&fixture(name)), &probes)
+}
+
+/// The worst level of a topic.
+fn level(findings: &[Finding], topic: &str) -> Option<Level> {
+    findings
+        .iter()
+        .filter(|f| f.topic == topic)
+        .map(|f| f.level)
+        .max()
+}
+
+fn facts_of(name: &str) -> BTreeMap<String, String> {
+    let all = facts(&Machine::read(&fixture(name)));
+    let count = all.len();
+    let map: BTreeMap<_, _> = all
+        .into_iter()
+        .map(|fact| (fact.name, fact.value))
+        .collect();
+    assert_eq!(map.len(), count, "{name}: a fact appears twice");
+    map
+}
+
+#[track_caller]
+fn assert_facts(name: &str, expected: &[(&str, &str)]) {
+    let facts = facts_of(name);
+    for (fact, value) in expected {
+        assert_eq!(
+            facts.get(*fact).map(String::as_str),
+            Some(*value),
+            "{name}: {fact}"
+        );
+    }
+}
+
+/// A copy of a fixture in which files are written (`Some`) or removed (`None`).
+struct Changed(PathBuf);
+
+impl Changed {
+    fn new(name: &str, label: &str, files: &[(&str, Option<&str>)]) -> Self {
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{label}"));
+        let _ = fs::remove_dir_all(&root);
+        copy(&fixture(name), &root);
+        for (file, text) in files {
+            let path = root.join(file);
+            match text {
+                Some(text) => {
+                    fs::create_dir_all(path.parent().unwrap()).unwrap();
+                    fs::write(&path, text).unwrap();
+                }
+                None => fs::remove_file(&path).unwrap(),
+            }
+        }
+        Self(root)
+    }
+
+    fn diagnose(&self) -> Vec<Finding> {
+        examine(&Machine::read(&self.0), &Probes::default())
+    }
+}
+
+impl Drop for Changed {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn facts_of_a_laptop() {
+    assert_facts(
+        "laptop",
+        &[
+            ("kernel_name", "Linux"),
+            ("kernel_release", "6.1.0-18-amd64"),
+            (
+                "kernel_config_options",
+                "DEBUG_LIST=y FTRACE=y HZ=250 HZ_250=y NO_HZ_IDLE=y PREEMPT_DYNAMIC=y \
+                 PREEMPT_VOLUNTARY=y PSI=y",
+            ),
+            ("preemption", "voluntary (build)"),
+            ("mitigation_meltdown", "Mitigation: PTI"),
+            ("mitigation_srbds", "Not affected"),
+            (
+                "cpu_identity",
+                "vendor GenuineIntel family 6 model 142 stepping 10",
+            ),
+            ("microcode", "0xf4"),
+            ("cpus_online", "0-3"),
+            ("cpu_count", "4"),
+            ("smt", "on"),
+            ("governor", "powersave"),
+            ("frequency_driver", "intel_pstate"),
+            ("frequency_range_khz", "400000-3400000"),
+            ("boost", "on"),
+            ("clock_source", "hpet"),
+            ("throttled", "42"),
+            ("load", "1.25 0.80 0.50"),
+            ("memory_kib", "16245664"),
+            ("rlimit_rtprio", "0"),
+            ("rlimit_memlock_bytes", "8388608"),
+            ("sched_rt_runtime_us", "950000"),
+            ("transparent_hugepages", "always"),
+            ("distribution", "Debian GNU/Linux 12 (bookworm)"),
+            ("mains_power", "not connected"),
+        ],
+    );
+    let facts = facts_of("laptop");
+    for absent in ["hypervisor", "container", "cgroup_quota", "cpus_isolated"] {
+        assert!(
+            !facts.contains_key(absent),
+            "{absent} is not on this machine"
+        );
+    }
+}
+
+#[test]
+fn facts_of_a_virtual_machine() {
+    assert_facts(
+        "vm",
+        &[
+            ("hypervisor", "KVM"),
+            ("cgroup_quota", "150000 us of every 100000 us"),
+            (
+                "kernel_command_line",
+                "BOOT_IMAGE=/boot/vmlinuz root=(hidden) console=ttyS0",
+            ),
+            ("rlimit_rttime_us", "200000"),
+            ("distribution", "Ubuntu 22.04.4 LTS"),
+        ],
+    );
+}
+
+#[test]
+fn facts_of_an_isolated_machine() {
+    assert_facts(
+        "isolated",
+        &[
+            ("preemption", "rt (live)"),
+            ("cpus_isolated", "2-3"),
+            ("cpus_nohz_full", "2-3"),
+            ("boost", "off"),
+            ("sched_rt_runtime_us", "-1"),
+            ("rlimit_memlock_bytes", "unlimited"),
+        ],
+    );
+}
+
+#[test]
+fn a_fact_that_cannot_be_read_is_absent() {
+    let container = facts_of("container");
+    let names: Vec<&str> = container.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "container",
+            "cpus_allowed",
+            "rlimit_memlock_bytes",
+            "rlimit_rtprio",
+            "rlimit_rttime_us",
+            "seccomp",
+            "tool",
+        ]
+    );
+    let nothing = facts_of("no such folder");
+    assert_eq!(nothing.keys().collect::<Vec<_>>(), ["tool"]);
+}
+
+#[test]
+fn nothing_that_identifies_a_machine_is_a_fact() {
+    for name in ["laptop", "vm", "isolated", "container"] {
+        for (fact, value) in facts_of(name) {
+            for private in [
+                "SERIAL-12345",
+                "private-host",
+                "luks-5555",
+                "1111-2222",
+                "secret",
+            ] {
+                assert!(!value.contains(private), "{name}: {fact}={value}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_digest_of_the_configuration_is_that_of_its_text() {
+    let facts = facts_of("vm");
+    let text = fs::read(fixture("vm").join("boot/config-5.15.0-105-generic")).unwrap();
+    let crc32 = crc32fast::hash(&text);
+    assert_eq!(
+        facts["kernel_config"],
+        format!("crc32 {:08x} of {} bytes", crc32, text.len())
+    );
+    let changed = Changed::new(
+        "vm",
+        "config",
+        &[("boot/config-5.15.0-105-generic", Some("CONFIG_HZ=1000\n"))],
+    );
+    let other = Machine::read(&changed.0).config.unwrap();
+    assert_ne!(crc32, other.crc32);
+}
+
+#[test]
+fn cpus_that_differ_are_told_apart() {
+    let changed = Changed::new(
+        "laptop",
+        "governors",
+        &[(
+            "sys/devices/system/cpu/cpu3/cpufreq/scaling_governor",
+            Some("performance\n"),
+        )],
+    );
+    let facts = facts(&Machine::read(&changed.0));
+    let governor = facts.iter().find(|fact| fact.name == "governor").unwrap();
+    assert_eq!(governor.value, "0-2:powersave 3:performance");
+}
+
+#[test]
+fn live_preemption_wins_over_command_line_and_build() {
+    let line = ("proc/cmdline", Some("preempt=full quiet -- preempt=none\n"));
+    let readable = (
+        "sys/kernel/debug/sched/preempt",
+        Some("none voluntary full (lazy)\n"),
+    );
+    let asked = Changed::new("laptop", "asked", &[line]);
+    let both = Changed::new("laptop", "live", &[line, readable]);
+    let mode = |changed: &Changed| {
+        let preemption = Machine::read(&changed.0).preemption.unwrap();
+        format!("{} ({})", preemption.mode, preemption.source)
+    };
+    assert_eq!(mode(&asked), "full (command line)");
+    assert_eq!(mode(&both), "lazy (live)");
+}
+
+#[test]
+fn activity_is_the_difference_of_two_snapshots() {
+    let activity = activity("laptop");
+    let busy = |cpu: u32| activity.cpus[&cpu].busy_share();
+    assert!(busy(0).abs() < 1e-9 && busy(2).abs() < 1e-9);
+    assert!((busy(1) - 0.9).abs() < 1e-9);
+    assert!((busy(3) - 0.5).abs() < 1e-9);
+    let [(name, share)] = activity.processes.as_slice() else {
+        panic!("one process ran: {:?}", activity.processes);
+    };
+    assert_eq!(name, "web (main) x");
+    assert!(
+        (share - 1.2).abs() < 1e-9,
+        "24 ticks of 20 on four CPUs, {share}"
+    );
+}
+
+#[test]
+fn the_process_itself_is_not_other_work() {
+    let before = Snapshot::read(&fixture("laptop"), 77);
+    let after = Snapshot::read(&fixture("laptop-later"), 77);
+    assert!(Activity::between(&before, &after).processes.is_empty());
+}
+
+#[test]
+fn a_laptop_is_full_of_warnings() {
+    let findings = diagnose("laptop");
+    let expected = [
+        ("other work", Level::Warning),
+        ("real-time priority", Level::Warning),
+        ("frequency", Level::Warning),
+        ("power", Level::Warning),
+        ("heat", Level::Warning),
+        ("SMT", Level::Warning),
+        ("clock", Level::Warning),
+        ("boost", Level::Note),
+        ("idle states", Level::Note),
+        ("isolation", Level::Note),
+        ("mitigations", Level::Note),
+        ("huge pages", Level::Note),
+        ("interruptions", Level::Note),
+        ("io_uring", Level::Note),
+        ("hardware counters", Level::Note),
+        ("privilege", Level::Note),
+        ("virtualisation", Level::Good),
+        ("CPU quota", Level::Good),
+        ("kernel debugging", Level::Good),
+        ("system call filter", Level::Good),
+    ];
+    for (topic, expected) in expected {
+        assert_eq!(level(&findings, topic), Some(expected), "{topic}");
+    }
+    assert_eq!(level(&findings, "steal"), None, "no hypervisor, no steal");
+    assert_eq!(level(&findings, "container"), None);
+}
+
+#[test]
+fn a_virtual_machine_with_steal_a_quota_and_a_sanitiser() {
+    let findings = diagnose("vm");
+    let expected = [
+        ("kernel debugging", Level::Blocking),
+        ("steal", Level::Warning),
+        ("CPU quota", Level::Warning),
+        ("real-time priority", Level::Warning),
+        ("real-time budget", Level::Warning),
+        ("clock", Level::Warning),
+        ("virtualisation", Level::Note),
+        ("frequency", Level::Note),
+        ("interruptions", Level::Note),
+        ("SMT", Level::Good),
+        ("other work", Level::Good),
+        ("locked memory", Level::Good),
+    ];
+    for (topic, expected) in expected {
+        assert_eq!(level(&findings, topic), Some(expected), "{topic}");
+    }
+    let find = |topic| findings.iter().find(|f| f.topic == topic).unwrap();
+    let quota = find("CPU quota");
+    let file = "/sys/fs/cgroup/cpu,cpuacct/build/cpu.cfs_quota_us";
+    assert!(quota.what.contains("1.50 CPUs"), "{}", quota.what);
+    assert!(quota.what.contains("7 times"), "{}", quota.what);
+    assert!(quota
+        .remedy
+        .as_deref()
+        .unwrap()
+        .starts_with(&format!("echo -1 | sudo tee {file}")));
+    let steal = find("steal");
+    assert!(
+        steal.what.contains("20.0 % of the CPU time just watched"),
+        "{}",
+        steal.what
+    );
+    assert!(find("real-time priority")
+        .what
+        .contains("build/job/cpu.rt_runtime_us is 0"));
+}
+
+#[test]
+fn an_isolated_machine_has_nothing_to_warn_of() {
+    let findings = diagnose("isolated");
+    let worse: Vec<&Finding> = findings
+        .iter()
+        .filter(|f| f.level > Level::Good && f.topic != "privilege")
+        .collect();
+    assert!(worse.is_empty(), "{worse:#?}");
+    for topic in [
+        "isolation",
+        "frequency",
+        "boost",
+        "idle states",
+        "clock",
+        "SMT",
+        "heat",
+    ] {
+        assert_eq!(level(&findings, topic), Some(Level::Good), "{topic}");
+    }
+}
+
+#[test]
+fn a_container_that_shows_nothing() {
+    let findings = diagnose("container");
+    let expected = [
+        ("container", Level::Note),
+        ("system call filter", Level::Warning),
+        ("real-time priority", Level::Warning),
+        ("locked memory", Level::Note),
+        ("CPUs", Level::Note),
+        ("kernel debugging", Level::Note),
+        ("privilege", Level::Note),
+    ];
+    for (topic, expected) in expected {
+        assert_eq!(level(&findings, topic), Some(expected), "{topic}");
+    }
+    for topic in [
+        "clock",
+        "mitigations",
+        "heat",
+        "boost",
+        "virtualisation",
+        "SMT",
+    ] {
+        assert_eq!(
+            level(&findings, topic),
+            None,
+            "{topic} cannot be judged here"
+        );
+    }
+}
+
+#[test]
+fn a_machine_without_proc_is_blocking() {
+    let findings = diagnose("no such folder");
+    assert_eq!(level(&findings, "privilege"), Some(Level::Blocking));
+}
+
+/// A machine, a file of it, what is written there, a topic and the level it turns to.
+const TURNS: &[(&str, &str, &str, &str, Level)] = &[
+    (
+        "laptop",
+        "sys/devices/system/cpu/intel_pstate/no_turbo",
+        "1",
+        "boost",
+        Level::Good,
+    ),
+    (
+        "isolated",
+        "sys/devices/system/cpu/cpufreq/boost",
+        "1",
+        "boost",
+        Level::Note,
+    ),
+    (
+        "isolated",
+        "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor",
+        "schedutil",
+        "frequency",
+        Level::Warning,
+    ),
+    (
+        "isolated",
+        "sys/devices/system/cpu/cpu3/topology/thread_siblings_list",
+        "1,3",
+        "SMT",
+        Level::Note,
+    ),
+    (
+        "isolated",
+        "sys/devices/system/cpu/cpu3/cpuidle/state2/disable",
+        "0",
+        "idle states",
+        Level::Note,
+    ),
+    (
+        "isolated",
+        "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count",
+        "1",
+        "heat",
+        Level::Warning,
+    ),
+    (
+        "isolated",
+        "sys/devices/system/cpu/isolated",
+        "0-1",
+        "isolation",
+        Level::Note,
+    ),
+    (
+        "isolated",
+        "sys/devices/system/cpu/vulnerabilities/meltdown",
+        "Mitigation: PTI",
+        "mitigations",
+        Level::Note,
+    ),
+    (
+        "isolated",
+        "sys/devices/system/clocksource/clocksource0/current_clocksource",
+        "hpet",
+        "clock",
+        Level::Warning,
+    ),
+    (
+        "isolated",
+        "proc/cpuinfo",
+        "flags : tsc constant_tsc",
+        "clock",
+        Level::Warning,
+    ),
+    (
+        "isolated",
+        "proc/cpuinfo",
+        "flags : tsc hypervisor",
+        "virtualisation",
+        Level::Note,
+    ),
+    (
+        "isolated",
+        "sys/fs/cgroup/cpu.max",
+        "50000 100000",
+        "CPU quota",
+        Level::Warning,
+    ),
+    (
+        "isolated",
+        "proc/sys/kernel/sched_rt_runtime_us",
+        "950000",
+        "real-time budget",
+        Level::Note,
+    ),
+    (
+        "isolated",
+        "proc/sys/kernel/io_uring_disabled",
+        "2",
+        "io_uring",
+        Level::Note,
+    ),
+    (
+        "isolated",
+        "proc/sys/kernel/perf_event_paranoid",
+        "2",
+        "hardware counters",
+        Level::Note,
+    ),
+    (
+        "isolated",
+        "proc/sys/kernel/nmi_watchdog",
+        "1",
+        "interruptions",
+        Level::Note,
+    ),
+    (
+        "isolated",
+        "sys/kernel/mm/transparent_hugepage/enabled",
+        "[always] never",
+        "huge pages",
+        Level::Note,
+    ),
+    (
+        "isolated",
+        "boot/config-6.6.20-rt25",
+        "CONFIG_PROVE_LOCKING=y",
+        "kernel debugging",
+        Level::Blocking,
+    ),
+    (
+        "isolated",
+        "boot/config-6.6.20-rt25",
+        "CONFIG_DEBUG_PREEMPT=y",
+        "kernel debugging",
+        Level::Warning,
+    ),
+    (
+        "isolated",
+        "run/.containerenv",
+        "",
+        "container",
+        Level::Note,
+    ),
+    (
+        "container",
+        "proc/self/status",
+        "Uid: 0 0 0 0\nSeccomp: 0\nCapEff: 0000000000804000",
+        "real-time priority",
+        Level::Good,
+    ),
+    (
+        "container",
+        "proc/self/status",
+        "Uid: 0 0 0 0\nSeccomp: 0\nCapEff: 0000000000804000",
+        "locked memory",
+        Level::Good,
+    ),
+    (
+        "container",
+        "proc/self/limits",
+        "Max realtime priority 3 3",
+        "real-time priority",
+        Level::Good,
+    ),
+];
+
+#[test]
+fn findings_follow_the_files_they_are_read_from() {
+    for (index, (name, file, text, topic, expected)) in TURNS.iter().enumerate() {
+        let before = level(
+            &Changed::new(name, &format!("same{index}"), &[]).diagnose(),
+            topic,
+        );
+        let changed = Changed::new(name, &format!("turn{index}"), &[(file, Some(text))]);
+        let after = level(&changed.diagnose(), topic);
+        assert_eq!(after, Some(*expected), "{name}: {file} = {text}");
+        assert_ne!(before, after, "{name}: {topic} does not depend on {file}");
+    }
+}
+
+#[test]
+fn a_priority_limit_below_what_the_agent_asks_for_does_not_permit() {
+    let low = ("proc/self/limits", Some("Max realtime priority 2 2"));
+    let changed = Changed::new("container", "low", &[low]);
+    assert_eq!(
+        level(&changed.diagnose(), "real-time priority"),
+        Some(Level::Warning)
+    );
+}
+
+#[test]
+fn mains_power_ends_the_warning_of_the_battery() {
+    let connected = Changed::new(
+        "laptop",
+        "mains",
+        &[("sys/class/power_supply/AC/online", Some("1"))],
+    );
+    assert_eq!(level(&connected.diagnose(), "power"), None);
+    assert_eq!(level(&diagnose("laptop"), "power"), Some(Level::Warning));
+}
+
+#[test]
+fn what_the_kernel_answers_outweighs_what_permissions_promise() {
+    let machine = Machine::read(&fixture("isolated"));
+    let ask = |realtime| {
+        let probes = Probes {
+            activity: None,
+            realtime,
+        };
+        level(&examine(&machine, &probes), "real-time priority")
+    };
+    assert_eq!(ask(Realtime::Granted), Some(Level::Good));
+    assert_eq!(
+        ask(Realtime::Refused("Operation not permitted".to_owned())),
+        Some(Level::Warning)
+    );
+}
+
+#[test]
+fn the_worst_comes_first_and_every_warning_says_what_to_do() {
+    for name in ["laptop", "vm", "isolated", "container"] {
+        let findings = diagnose(name);
+        assert!(
+            findings
+                .windows(2)
+                .all(|pair| pair[0].level >= pair[1].level),
+            "{name}"
+        );
+        for finding in &findings {
+            assert!(finding.what.ends_with('.'), "{finding:?}");
+            if finding.level > Level::Good {
+                assert!(finding.effect.ends_with('.'), "{finding:?}");
+            }
+            if finding.level > Level::Note {
+                assert!(finding.remedy.is_some(), "{finding:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lines_are_wrapped_unless_a_word_is_too_long() {
+    for name in ["laptop", "vm", "isolated", "container"] {
+        for width in [60, 80, 120] {
+            for line in render(&diagnose(name), width, Colour::Never).lines() {
+                let one_word = line.split_whitespace().count() == 1;
+                assert!(
+                    line.chars().count() <= width || one_word,
+                    "{name} at {width}: {line}"
+                );
+                assert!(!line.ends_with(' '), "{name}: {line:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_report_is_laid_out_as_documented() {
+    let findings = [
+        Finding {
+            topic: "frequency",
+            level: Level::Warning,
+            what: "The governor is powersave.".to_owned(),
+            effect: "Short cases look slower than they are.".to_owned(),
+            remedy: Some("echo performance\nor once more".to_owned()),
+        },
+        Finding {
+            topic: "clock",
+            level: Level::Good,
+            what: "The clock source is tsc.".to_owned(),
+            effect: String::new(),
+            remedy: None,
+        },
+    ];
+    let expected = "\
+warning   frequency: The governor is
+          powersave.
+          Short cases look slower than
+          they are.
+          do: echo performance
+              or once more
+good      clock: The clock source is
+          tsc.
+
+1 warning, 1 good
+";
+    assert_eq!(render(&findings, 40, Colour::Never), expected);
+    let coloured = render(&findings, 40, Colour::Ansi);
+    assert!(
+        coloured.starts_with("\x1b[33mwarning   \x1b[0mfrequency"),
+        "{coloured:?}"
+    );
+    let mut plain = coloured.clone();
+    for code in ["\x1b[33m", "\x1b[32m", "\x1b[0m"] {
+        plain = plain.replace(code, "");
+    }
+    assert_eq!(plain, expected);
+}
+
+#[test]
+fn this_machine_can_be_examined() {
+    let machine = Machine::read(Path::new("/"));
+    let probes = Probes::take(std::time::Duration::from_millis(50));
+    let activity = probes.activity.clone().unwrap();
+    let findings = examine(&machine, &probes);
+    if cfg!(target_os = "linux") {
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+        assert_eq!(machine.kernel_release.as_deref(), Some(release.trim()));
+        assert!(machine
+            .measured()
+            .is_some_and(|cpu| machine.online.contains(&cpu)));
+        assert!(activity.since_boot.total > 0);
+        assert!(level(&findings, "privilege").is_some());
+    } else {
+        eprintln!("NOT RUN: the machine is not Linux");
+    }
+}
