@@ -1,0 +1,37 @@
+# make run    measure this Linux
+# make test   all that CI runs
+# make bench  how repeatable the results are, beside other tools
+CARGO ?= cargo
+RUST_NEEDED := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+run: build
+	target/release/kernmark run
+
+build: cargo
+	@$(CARGO) build --release --locked --quiet
+
+# An older cargo fails on the dependencies with a message that names neither.
+cargo:
+	@tools/need-cargo $(RUST_NEEDED) $(CARGO)
+
+packages:
+	@tools/need-packages packages.txt
+
+test: cargo packages
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --all-targets --quiet -- -D warnings
+	shellcheck .ci/run tools/*
+	$(CARGO) build --release --locked
+	$(CARGO) test --release --locked --no-fail-fast
+	tools/fresh-catalog
+
+bench: build
+	$(CARGO) bench --locked --quiet --bench spread
+
+catalog: build
+	target/release/kernmark list --format md > doc/catalog.md
+
+clean:
+	$(CARGO) clean
+
+.PHONY: run build cargo packages test bench catalog clean
