@@ -27,6 +27,8 @@ pub enum Status {
 ///
 /// All times are in ticks *per operation* (a sample's ticks divided by its
 /// batch) of the clock that [`unit`](Self::unit) and [`hz`](Self::hz) describe.
+/// Where a batch is more than one operation, a sample is the mean of so many,
+/// and `p90`, `p99` and `max` are those of such means.
 /// None of them is there unless `status` is [`Status::Ok`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {

@@ -36,7 +36,11 @@ fn again(line: &[u8]) {
             return;
         };
         record::write_hist(read.seq(), metric, part, read.counts())
-    } else if read.pairs().iter().all(|(_, v)| v.bytes().all(|b| b.is_ascii_graphic())) {
+    } else if read
+        .pairs()
+        .iter()
+        .all(|(_, v)| v.bytes().all(|b| b.is_ascii_graphic()))
+    {
         // Escapes that were not needed make a text shorter, never longer.
         match read.text() {
             Some(text) if text.contains('\u{fffd}') => return,
@@ -93,7 +97,10 @@ fn check(run: &Run) {
         let mut before = None;
         for replicate in &metric.replicates {
             assert!(replicate.session < run.sessions.len());
-            assert!(before < Some(replicate.session), "a metric twice in a session");
+            assert!(
+                before < Some(replicate.session),
+                "a metric twice in a session"
+            );
             before = Some(replicate.session);
             assert!(replicate.batch > 0);
             if replicate.outcome == Outcome::Ok {
