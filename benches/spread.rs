@@ -133,8 +133,8 @@ fn output(command: &mut Command) -> Result<String, Box<dyn Error>> {
     let out = command
         .output()
         .map_err(|e| format!("cannot run {command:?}: {e}; install it (README, \"make bench\")"))?;
-    let text = String::from_utf8_lossy(&out.stdout).into_owned()
-        + &String::from_utf8_lossy(&out.stderr);
+    let text =
+        String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
     if out.status.success() {
         Ok(text)
     } else {

@@ -259,10 +259,12 @@ impl Case {
             .filter(|p| !(p.low..=p.high).contains(&p.counted))
             .map(describe)
             .collect();
-        if failed.is_empty() {
-            Outcome::Ok
-        } else {
+        if !failed.is_empty() {
             Outcome::Failed(failed.join("; "))
+        } else if self.proofs.is_empty() {
+            Outcome::Incomplete("no proof of it arrived".to_owned())
+        } else {
+            Outcome::Ok
         }
     }
 }
@@ -905,11 +907,12 @@ mod tests {
         "proof case=a name=order counted=0 low=0 high=0",
         "end case=a status=ok samples=5",
     ];
-    const CASE_B: [&str; 5] = [
+    const CASE_B: [&str; 6] = [
         "begin case=b.one asked=2",
         "plan case=b.one samples=2 batch=1",
         "hist metric=b.one 7:2",
         "hist metric=b.two 8:2",
+        "proof case=b.one name=order counted=0 low=0 high=0",
         "end case=b.one status=ok samples=2",
     ];
 
@@ -1090,6 +1093,7 @@ mod tests {
                 &["end case=a samples=5"],
                 "its end does not say how it ended",
             ),
+            (5, &[], "no proof of it arrived"),
             (6, &[], "its end did not come before that of the session"),
             (
                 6,
@@ -1141,7 +1145,8 @@ mod tests {
     fn every_lost_repeated_or_torn_record_costs_its_case_and_no_other() {
         let mut script = Script::default();
         script.say(HELLO).all(&CASE_B).all(&CASE_A).bye();
-        let (start, end) = (6, 12);
+        let start = 1 + CASE_B.len();
+        let end = start + CASE_A.len() - 1;
         for at in start..=end {
             let mut lost = Script {
                 seq: 0,
