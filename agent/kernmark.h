@@ -124,6 +124,11 @@ struct km_span {
 	const char *between;	/* what lies between the stamps */
 	uint32_t switches;	/* context switches in a sample, */
 	uint32_t switches_each;	/* and so many more per unit of the argument */
+	/*
+	 * At most so many, where a thread may find what it waits for before it
+	 * has gone to sleep; 0: neither more nor fewer than expected.
+	 */
+	uint32_t switches_most;
 	uint32_t begin, end;	/* its stamps; both 0: i and i + 1 for span i */
 	uint32_t from, to;	/* the roles at its ends */
 };

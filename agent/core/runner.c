@@ -205,6 +205,13 @@ static uint32_t expected_switches(const struct km_case *c, uint32_t i)
 	return span->switches + span->switches_each * case_argument(c);
 }
 
+static uint32_t most_switches(const struct km_case *c, uint32_t i)
+{
+	uint32_t most = c->bench->span[i].switches_most;
+
+	return most ? most : expected_switches(c, i);
+}
+
 static const struct {
 	uint32_t need;
 	const char *name;
@@ -252,6 +259,8 @@ static void put_entry(const struct km_case *c, uint32_t i)
 	record_number("from", span_begin(b, i));
 	record_number("to", span_end(b, i));
 	record_number("switches", expected_switches(c, i));
+	if (b->span[i].switches_most)
+		record_number("switches_most", most_switches(c, i));
 	if (b->batch > 1)
 		record_number("batch", b->batch);
 	if (b->unit == KM_BYTES)
@@ -581,11 +590,15 @@ static void put_proofs(const char *id, const struct km_case *c,
 	uint32_t n = list_threads(threads, c);
 	uint32_t extra = t->parts * (EXTRA_PART + EXTRA_THREAD * n);
 	uint32_t lost = t->parts * LOST_THREAD * n;
-	port_ticks most = (port_ticks)-1, switches = 0, faults, bytes;
+	port_ticks most = (port_ticks)-1, switches = 0, switches_most = 0;
+	port_ticks faults, bytes;
 
-	for (uint32_t i = 0; i < span_count(b); i++)
+	for (uint32_t i = 0; i < span_count(b); i++) {
 		switches += expected_switches(c, i);
+		switches_most += most_switches(c, i);
+	}
 	switches *= t->samples;
+	switches_most *= t->samples;
 	faults = (b->faults + b->faults_each * case_argument(c)) *
 		 (port_ticks)t->samples;
 	bytes = (port_ticks)t->samples * batch * case_argument(c);
@@ -594,7 +607,7 @@ static void put_proofs(const char *id, const struct km_case *c,
 	put_proof(id, &(struct proof){ "clock", t->moved, 1, most });
 	put_proof(id, &(struct proof){ "results", t->wrong, 0, 0 });
 	put_proof(id, &(struct proof){ "switches", t->counts.switches,
-		  switches > lost ? switches - lost : 0, switches + extra });
+		  switches > lost ? switches - lost : 0, switches_most + extra });
 	put_proof(id, &(struct proof){ "pinned", t->counts.strayed, 0, 0 });
 	put_proof(id, &(struct proof){ "priority", t->counts.demoted, 0, 0 });
 	if (faults)
