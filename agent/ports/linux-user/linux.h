@@ -5,8 +5,25 @@
 #include "kernmark.h"
 
 extern const struct km_bench km_syscall[];
+extern const struct km_bench km_process[];
+extern const struct km_bench km_signal[];
+extern const struct km_bench km_futex[];
+extern const struct km_bench km_yield[];
+extern const struct km_bench km_timer[];
+extern const struct km_bench km_uring[];
+extern const struct km_bench km_roundtrip[];
+extern const struct km_bench km_network[];
 
-#define KM_POSIX km_syscall
+#define KM_POSIX \
+	km_syscall, \
+	km_process, \
+	km_signal, \
+	km_futex, \
+	km_yield, \
+	km_timer, \
+	km_uring, \
+	km_roundtrip, \
+	km_network
 
 /* The CPU that is measured on, and the second one or -1. */
 int port_cpu(void);

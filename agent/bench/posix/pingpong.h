@@ -1,0 +1,94 @@
+/*
+ * Ping-pong: one side asks, the other answers, and both block in between.
+ *
+ * How a number or a block of bytes is sent and received are parameters, always
+ * constant ones, so that the compiler puts their code between the stamps and
+ * makes no indirect call. Only the asker stamps, checks and records: its
+ * questions carry even numbers, and the answer to one carries the next number.
+ * A farewell that is not answered keeps the answerer's end out of the last
+ * sample.
+ */
+#ifndef PINGPONG_H
+#define PINGPONG_H
+
+#include <unistd.h>
+
+#include "linux.h"
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+#define PINGPONG_BETWEEN "the asker's send, to the return of its receive " \
+	"with the answer"
+
+enum side { ASKER, ANSWERER };
+
+/* File descriptors that a side reads and writes; -1: none. */
+struct wire {
+	int in, out;
+};
+
+static inline void cut_wires(struct wire *wire)
+{
+	for (int i = 0; i < 2; i++) {
+		if (wire[i].in >= 0)
+			close(wire[i].in);
+		if (wire[i].out >= 0 && wire[i].out != wire[i].in)
+			close(wire[i].out);
+		wire[i].in = wire[i].out = -1;
+	}
+}
+
+/* Reads n bytes, in pieces if they come so. */
+ALWAYS_INLINE bool read_all(int fd, void *to, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t got = read(fd, (char *)to + done, n - done);
+
+		if (got <= 0)
+			return false;
+		done += (size_t)got;
+	}
+	return true;
+}
+
+ALWAYS_INLINE bool write_all(int fd, const void *from, size_t n)
+{
+	return write(fd, from, n) == (ssize_t)n;
+}
+
+ALWAYS_INLINE void ask(struct km_run *r, bool (*send)(enum side, uint64_t),
+		       bool (*receive)(enum side, uint64_t *))
+{
+	uint64_t number = 2;
+
+	for_each_sample(r) {
+		uint64_t answer = 0;
+		bool right;
+
+		stamp(r, 0);
+		right = send(ASKER, number) && receive(ASKER, &answer);
+		stamp(r, 1);
+		check(r, right && answer == number + 1);
+		number += 2;
+		record(r);
+	}
+	check(r, send(ASKER, number));
+}
+
+/* A failure here ends the asker's wait for ever: there is no answer to give. */
+ALWAYS_INLINE void answer(struct km_run *r, bool (*send)(enum side, uint64_t),
+			  bool (*receive)(enum side, uint64_t *))
+{
+	uint64_t number = 0;
+
+	for_each_sample(r) {
+		if (!receive(ANSWERER, &number))
+			return;
+		send(ANSWERER, number + 1);
+	}
+	receive(ANSWERER, &number);
+}
+
+#endif
