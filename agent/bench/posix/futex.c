@@ -1,2 +1,295 @@
+#define _GNU_SOURCE
 #include "linux.h"
-const struct km_bench km_futex[] = { { 0 } };
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "posix.h"
+
+#define WORDS 256
+
+static uint32_t word[WORDS];
+/* How often the waker woke its waiters, and the word that they wait for. */
+static uint32_t round_number;
+/* The sleeper on the other CPU has stamped. */
+static uint32_t seen;
+
+static const char *setup(struct km_run *r)
+{
+	(void)r;
+	memset(word, 0, sizeof(word));
+	round_number = 0;
+	seen = 0;
+	return NULL;
+}
+
+static inline long futex(uint32_t *at, int op, uint32_t value)
+{
+	return syscall(SYS_futex, at, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+}
+
+/* Whether the kernel knows priority inheritance: not all are built with it. */
+static const char *setup_inherit(struct km_run *r)
+{
+	setup(r);
+	if (futex(word, FUTEX_LOCK_PI, 0) || futex(word, FUTEX_UNLOCK_PI, 0))
+		return why("FUTEX_LOCK_PI");
+	return NULL;
+}
+
+/*
+ * A lock of three states: free, held, held and waited for. Without a waiter
+ * the kernel has no part in it.
+ */
+static inline void lock(uint32_t *l)
+{
+	uint32_t was = 0;
+
+	if (__atomic_compare_exchange_n(l, &was, 1, false, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(l, 2, __ATOMIC_ACQUIRE))
+		futex(l, FUTEX_WAIT, 2);
+}
+
+static inline void unlock(uint32_t *l)
+{
+	if (__atomic_exchange_n(l, 0, __ATOMIC_RELEASE) == 2)
+		futex(l, FUTEX_WAKE, 1);
+}
+
+static void lock_unlock(struct km_run *r)
+{
+	for_each_sample(r) {
+		stamp(r, 0);
+		for_each_repeat(r) {
+			lock(word);
+			unlock(word);
+		}
+		stamp(r, 1);
+		check(r, !word[0]);
+		record(r);
+	}
+}
+
+static void inherit(struct km_run *r)
+{
+	uint32_t self = (uint32_t)gettid();
+
+	for_each_sample(r) {
+		bool right = true;
+		long wrong = 0;
+		uint32_t i = 0;
+
+		stamp(r, 0);
+		for_each_repeat(r)
+			wrong |= futex(&word[i++], FUTEX_LOCK_PI, 0);
+		stamp(r, 1);
+		while (i--)
+			right &= word[i] == self;
+		i = 0;
+		stamp(r, 2);
+		for_each_repeat(r)
+			wrong |= futex(&word[i++], FUTEX_UNLOCK_PI, 0);
+		stamp(r, 3);
+		while (i--)
+			right &= !word[i];
+		check(r, right && !wrong);
+		record(r);
+	}
+}
+
+static void wake_none(struct km_run *r)
+{
+	for_each_sample(r) {
+		long woken = 0;
+
+		stamp(r, 0);
+		for_each_repeat(r)
+			woken |= futex(word, FUTEX_WAKE, 1);
+		stamp(r, 1);
+		check(r, !woken);
+		record(r);
+	}
+}
+
+static void wait_changed(struct km_run *r)
+{
+	for_each_sample(r) {
+		bool right = true;
+
+		stamp(r, 0);
+		for_each_repeat(r)
+			right &= futex(word, FUTEX_WAIT, 1) < 0;
+		stamp(r, 1);
+		check(r, right && errno == EAGAIN);
+		record(r);
+	}
+}
+
+/*
+ * Waker and waiters have one priority: woken ones run when the waker yields,
+ * and the waker again when all of them wait again. They end after a round that
+ * is not timed.
+ */
+static void waker(struct km_run *r)
+{
+	port_yield();
+	for_each_sample(r) {
+		long woken;
+
+		stamp(r, 0);
+		__atomic_add_fetch(&round_number, 1, __ATOMIC_RELEASE);
+		woken = futex(&round_number, FUTEX_WAKE, r->argument);
+		stamp(r, 1);
+		port_yield();
+		stamp(r, 2);
+		check(r, woken == r->argument);
+		record(r);
+	}
+	__atomic_add_fetch(&round_number, 1, __ATOMIC_RELEASE);
+	futex(&round_number, FUTEX_WAKE, r->argument);
+}
+
+static void waiter(struct km_run *r)
+{
+	for (uint32_t i = 0; i <= r->samples; i++)
+		while (__atomic_load_n(&round_number, __ATOMIC_ACQUIRE) == i)
+			futex(&round_number, FUTEX_WAIT, i);
+}
+
+/* Lets the argument's microseconds pass, so that the sleeper sleeps. */
+static void linger(const struct km_run *r)
+{
+	port_ticks end = port_now() + port_ticks_of_us(r->argument);
+
+	while (port_now() < end)
+		;
+}
+
+/* A wake-up that found no sleeper is none: it is stamped and tried again. */
+static void near_waker(struct km_run *r)
+{
+	for_each_sample(r) {
+		do {
+			linger(r);
+			stamp(r, 0);
+		} while (futex(word, FUTEX_WAKE, 1) != 1);
+		while (!__atomic_load_n(&seen, __ATOMIC_ACQUIRE))
+			;
+		stamp(r, 2);
+		__atomic_store_n(&seen, 0, __ATOMIC_RELAXED);
+		record(r);
+	}
+}
+
+/* The word never changes, so that only a wake-up ends the wait. */
+static void far_sleeper(struct km_run *r)
+{
+	for_each_sample(r) {
+		while (futex(word, FUTEX_WAIT, 0))
+			;
+		stamp(r, 1);
+		__atomic_store_n(&seen, 1, __ATOMIC_RELEASE);
+	}
+}
+
+static const uint32_t waiters[] = { 1, 2, 4, 8, 16, 32, 64, 0 };
+static const uint32_t asleep_us[] = { 20, 500, 0 };
+
+const struct km_bench km_futex[] = {
+	{
+		.object = "futex",
+		.about = "Take and free a lock that nobody else wants.",
+		.via = "compare-exchange and exchange on a futex word; the "
+		       "kernel is not called",
+		.batch = 65536,
+		.setup = setup,
+		.role = { { lock_unlock, KM_LOW, 0 } },
+		.span = { { .name = "lock_unlock", .between = "one pair" } },
+	},
+	{
+		.object = "futex",
+		.about = "The kernel takes and frees a lock of priority "
+			 "inheritance that nobody else wants.",
+		.via = "FUTEX_LOCK_PI, FUTEX_UNLOCK_PI on private words",
+		.batch = WORDS,
+		.setup = setup_inherit,
+		.role = { { inherit, KM_LOW, 0 } },
+		.span = {
+			{ .name = "lock_pi", .between = "one call" },
+			{
+				.name = "unlock_pi", .begin = 2, .end = 3,
+				.between = "one call",
+			},
+		},
+	},
+	{
+		.object = "futex",
+		.about = "Wake the waiters of a word that has none.",
+		.via = "FUTEX_WAKE on a private word",
+		.batch = 4096,
+		.setup = setup,
+		.role = { { wake_none, KM_LOW, 0 } },
+		.span = { { .name = "wake.none", .between = "one call" } },
+	},
+	{
+		.object = "futex",
+		.about = "Wait for a word that has changed already.",
+		.via = "FUTEX_WAIT on a private word: EAGAIN",
+		.batch = 4096,
+		.setup = setup,
+		.role = { { wait_changed, KM_LOW, 0 } },
+		.span = { { .name = "wait.changed", .between = "one call" } },
+	},
+	{
+		.object = "futex",
+		.about = "Wake so many waiters in one call; each runs and waits "
+			 "again.",
+		.via = "FUTEX_WAKE, FUTEX_WAIT on a private word; sched_yield",
+		.needs = KM_THREADS | KM_PRIORITY,
+		.argument = waiters, .unit = KM_ITEMS,
+		.setup = setup,
+		.role = { { waker, KM_LOW, 0 }, { waiter, KM_LOW, KM_EACH } },
+		.span = {
+			{ .name = "wake", .between = "the call that wakes all" },
+			{
+				.name = "wake+ctx", .switches = 1,
+				.switches_each = 1, .from = 0, .to = 0,
+				.between = "the waker's yield, to its return "
+					   "after all have run and wait again",
+			},
+		},
+	},
+	{
+		.object = "wake",
+		.about = "Wake a thread that has slept on another CPU for so "
+			 "many microseconds.",
+		.via = "FUTEX_WAKE, FUTEX_WAIT on a private word; the counters "
+		       "of the two CPUs are compared: each sleeper's stamp must "
+		       "lie between two of the waker's",
+		.needs = KM_THREADS | KM_SMP,
+		.argument = asleep_us,
+		.setup = setup,
+		.role = {
+			{ near_waker, KM_LOW, 0 },
+			{ far_sleeper, KM_LOW, KM_OTHER_CPU },
+		},
+		.span = {
+			{
+				.name = "cross_cpu.futex", .switches = 1,
+				.from = 0, .to = 1,
+				.between = "the call that wakes, to the return of "
+					   "the sleeper's call on its own CPU",
+			},
+			{
+				.name = "cross_cpu.flag", .from = 1, .to = 0,
+				.between = "the sleeper's store on its CPU, to "
+					   "the load that sees it on the waker's",
+			},
+		},
+	},
+	{ 0 },
+};

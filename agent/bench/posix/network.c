@@ -6,8 +6,6 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include "why.h"
-
 static struct wire wire[2] = { { -1, -1 }, { -1, -1 } };
 static int listener = -1;
 /* Where the listener is; its port is the kernel's choice. */

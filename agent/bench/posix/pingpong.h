@@ -14,8 +14,7 @@
 #include <unistd.h>
 
 #include "linux.h"
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#include "posix.h"
 
 #define PINGPONG_BETWEEN "the asker's send, to the return of its receive " \
 	"with the answer"

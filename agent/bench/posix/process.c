@@ -1,2 +1,301 @@
+#define _GNU_SOURCE
 #include "linux.h"
-const struct km_bench km_process[] = { { 0 } };
+
+#include <elf.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "posix.h"
+
+/* exit(0) in instructions: the smallest program, and all of it the kernel's cost. */
+static const unsigned char code[] = {
+#if defined(__x86_64__)
+	0xb8, 0x3c, 0x00, 0x00, 0x00,	/* mov $60, %eax */
+	0x31, 0xff,			/* xor %edi, %edi */
+	0x0f, 0x05,			/* syscall */
+#define MACHINE EM_X86_64
+#elif defined(__aarch64__)
+	0xa8, 0x0b, 0x80, 0xd2,		/* mov x8, #93 */
+	0x00, 0x00, 0x80, 0xd2,		/* mov x0, #0 */
+	0x01, 0x00, 0x00, 0xd4,		/* svc #0 */
+#define MACHINE EM_AARCH64
+#else
+	0,
+#define MACHINE EM_NONE
+#endif
+};
+
+#define LOADED_AT 0x400000
+
+struct program {
+	Elf64_Ehdr file;
+	Elf64_Phdr segment;
+	unsigned char code[sizeof(code)];
+};
+
+static char path[32];
+static int program = -1;
+static char *const arguments[] = { path, NULL };
+static char *const environment[] = { NULL };
+
+/* Memory that a child of fork shares until either writes to it. */
+static void *resident;
+static size_t resident_size;
+
+static void forget_program(struct km_run *r)
+{
+	(void)r;
+	close(program);
+	program = -1;
+}
+
+/* A vforked child shares this stack: nothing here is changed by it. */
+static __attribute__((noinline)) pid_t vfork_program(void)
+{
+	pid_t child = vfork();
+
+	if (!child) {
+		execve(path, arguments, environment);
+		_exit(127);
+	}
+	return child;
+}
+
+/* Whether the child ended as it should. */
+static bool wait_for(pid_t child)
+{
+	int status = 1;
+
+	return child > 0 && waitpid(child, &status, 0) == child && !status;
+}
+
+static const char *make_program(struct km_run *r)
+{
+	struct program p = {
+		.file = {
+			.e_ident = {
+				ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+				ELFDATA2LSB, EV_CURRENT,
+			},
+			.e_type = ET_EXEC, .e_machine = MACHINE,
+			.e_version = EV_CURRENT,
+			.e_entry = LOADED_AT + offsetof(struct program, code),
+			.e_phoff = offsetof(struct program, segment),
+			.e_ehsize = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
+		},
+		.segment = {
+			.p_type = PT_LOAD, .p_flags = PF_R | PF_X,
+			.p_vaddr = LOADED_AT, .p_paddr = LOADED_AT,
+			.p_filesz = sizeof(p), .p_memsz = sizeof(p),
+			.p_align = 0x10000,
+		},
+	};
+
+	if (MACHINE == EM_NONE)
+		return "has no program for this architecture";
+	memcpy(p.code, code, sizeof(code));
+	program = memfd_create("kernmark", MFD_CLOEXEC);
+	if (program < 0)
+		return why("memfd_create");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", program);
+	if (write(program, &p, sizeof(p)) != sizeof(p) ||
+	    !wait_for(vfork_program())) {
+		forget_program(r);
+		return "cannot carry out a program in memory: needs /proc, and "
+		       "sysctl vm.memfd_noexec below 2";
+	}
+	return NULL;
+}
+
+static const char *make_resident(struct km_run *r)
+{
+	resident_size = (size_t)r->argument << 20;
+	resident = mmap(NULL, resident_size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	return resident == MAP_FAILED ? why("mmap") : NULL;
+}
+
+static void forget_resident(struct km_run *r)
+{
+	(void)r;
+	munmap(resident, resident_size);
+}
+
+static void fork_exit_wait(struct km_run *r)
+{
+	for_each_sample(r) {
+		bool right;
+		pid_t child;
+
+		stamp(r, 0);
+		child = fork();
+		if (!child)
+			_exit(0);
+		stamp(r, 1);
+		right = wait_for(child);
+		stamp(r, 2);
+		check(r, right);
+		record(r);
+	}
+}
+
+static void vfork_exec(struct km_run *r)
+{
+	for_each_sample(r) {
+		bool right;
+
+		stamp(r, 0);
+		right = wait_for(vfork_program());
+		stamp(r, 1);
+		check(r, right);
+		record(r);
+	}
+}
+
+static void spawn(struct km_run *r)
+{
+	for_each_sample(r) {
+		pid_t child = -1;
+		bool right;
+
+		stamp(r, 0);
+		right = !posix_spawn(&child, path, NULL, NULL, arguments,
+				     environment) && wait_for(child);
+		stamp(r, 1);
+		check(r, right);
+		record(r);
+	}
+}
+
+static void *return_argument(void *p)
+{
+	return p;
+}
+
+static void create_join(struct km_run *r)
+{
+	for_each_sample(r) {
+		void *result = NULL;
+		pthread_t thread;
+		int wrong;
+
+		stamp(r, 0);
+		wrong = pthread_create(&thread, NULL, return_argument, r);
+		stamp(r, 1);
+		if (!wrong)
+			wrong = pthread_join(thread, &result);
+		stamp(r, 2);
+		check(r, !wrong && result == r);
+		record(r);
+	}
+}
+
+static const uint32_t megabytes[] = { 1, 16, 64, 0 };
+
+/*
+ * The parent waits for its child once. A kernel that lets a woken thread run at
+ * once, as it may without real-time priority, can add a switch.
+ */
+#define WAITS .switches = 1, .switches_most = 2
+
+#define FORK_VIA "fork of the agent, a static program; _exit, waitpid"
+#define PROGRAM "a static program of three instructions in memory (memfd) " \
+	"that exits"
+
+const struct km_bench km_process[] = {
+	{
+		.object = "process",
+		.about = "Fork a process that exits at once, and wait for it.",
+		.via = FORK_VIA,
+		.needs = KM_PROCESSES,
+		.role = { { fork_exit_wait, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "fork_exit_wait", .begin = 0, .end = 2,
+				WAITS,
+				.between = "the fork, to the return of the wait",
+			},
+			{
+				.name = "fork", .begin = 0, .end = 1,
+				.between = "the fork, to its return in the parent",
+			},
+		},
+	},
+	{
+		.object = "process",
+		.about = "The same with so many megabytes of touched memory, "
+			 "which the child shares until it exits.",
+		.via = FORK_VIA,
+		.needs = KM_PROCESSES,
+		.argument = megabytes,
+		.setup = make_resident, .teardown = forget_resident,
+		.role = { { fork_exit_wait, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "fork_exit_wait.resident",
+				.begin = 0, .end = 2, WAITS,
+				.between = "the fork, to the return of the wait",
+			},
+			{
+				.name = "fork.resident", .begin = 0, .end = 1,
+				.between = "the fork, to its return in the parent",
+			},
+		},
+	},
+	{
+		.object = "process",
+		.about = "Start a program in a process that borrows its "
+			 "parent's memory, and wait for its end.",
+		.via = "vfork, execve, waitpid; " PROGRAM,
+		.needs = KM_PROCESSES,
+		.setup = make_program, .teardown = forget_program,
+		.role = { { vfork_exec, KM_LOW, 0 } },
+		.span = { {
+			.name = "vfork_exec", WAITS,
+			.between = "the vfork, to the return of the wait",
+		} },
+	},
+	{
+		.object = "process",
+		.about = "Start a program by the library's call, and wait for "
+			 "its end.",
+		.via = "posix_spawn, waitpid; " PROGRAM,
+		.needs = KM_PROCESSES,
+		.setup = make_program, .teardown = forget_program,
+		.role = { { spawn, KM_LOW, 0 } },
+		.span = { {
+			.name = "spawn", WAITS,
+			.between = "the posix_spawn, to the return of the wait",
+		} },
+	},
+	{
+		.object = "pthread",
+		.about = "Make a thread that returns at once, and wait for it.",
+		.via = "pthread_create, pthread_join; default attributes, so "
+		       "that the C library may use a stack again",
+		.needs = KM_THREADS,
+		.role = { { create_join, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "create_join", .begin = 0, .end = 2,
+				WAITS,
+				.between = "the create, to the return of the join",
+			},
+			{
+				.name = "create", .begin = 0, .end = 1,
+				.between = "the create, to its return",
+			},
+			{
+				.name = "join", .begin = 1, .end = 2,
+				.between = "the join, to its return",
+			},
+		},
+	},
+	{ 0 },
+};

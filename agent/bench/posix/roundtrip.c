@@ -11,8 +11,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include "why.h"
-
 #define BYTES_MAX 65536
 
 /* What a side waits for in memory; shared with processes of their own. */

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "why.h"
+#include "posix.h"
 
 #define ENTRIES 64
 

@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include "posix.h"
+
 /* Set by the first thread, so that it is the first in every sample. */
 static uint32_t *begun;
 
@@ -13,7 +15,7 @@ static const char *setup(struct km_run *r)
 
 	(void)r;
 	if (p == MAP_FAILED)
-		return "mmap of a shared word failed";
+		return why("mmap");
 	begun = p;
 	return NULL;
 }
