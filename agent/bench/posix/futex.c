@@ -197,7 +197,7 @@ static void far_sleeper(struct km_run *r)
 }
 
 static const uint32_t waiters[] = { 1, 2, 4, 8, 16, 32, 64, 0 };
-static const uint32_t asleep_us[] = { 20, 500, 0 };
+static const uint32_t asleep_us[] = { 20, 200, 0 };
 
 const struct km_bench km_futex[] = {
 	{
