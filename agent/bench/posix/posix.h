@@ -12,7 +12,10 @@
  */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Why a benchmark cannot be set up: what failed, and the text of errno. Lasts until the next call. */
+/*
+ * Why a benchmark cannot be set up: what failed, and the text of errno. It lasts
+ * until the next call.
+ */
 static inline const char *why(const char *what)
 {
 	static char text[160];

@@ -12,7 +12,7 @@
 
 #include "posix.h"
 
-/* exit(0) in instructions: the smallest program, and all of it the kernel's cost. */
+/* exit(0), the smallest program: no library adds to the kernel's cost. */
 static const unsigned char code[] = {
 #if defined(__x86_64__)
 	0xb8, 0x3c, 0x00, 0x00, 0x00,	/* mov $60, %eax */
@@ -204,6 +204,12 @@ static const uint32_t megabytes[] = { 1, 16, 64, 0 };
  */
 #define WAITS .switches = 1, .switches_most = 2
 
+/*
+ * In a process of its own: the end of a child may not wake the agent's other
+ * thread, and stacks that the C library keeps may not make later forks dearer.
+ */
+#define ALONE KM_LOW, KM_OWN_PROCESS
+
 #define FORK_VIA "fork of the agent, a static program; _exit, waitpid"
 #define PROGRAM "a static program of three instructions in memory (memfd) " \
 	"that exits"
@@ -214,7 +220,7 @@ const struct km_bench km_process[] = {
 		.about = "Fork a process that exits at once, and wait for it.",
 		.via = FORK_VIA,
 		.needs = KM_PROCESSES,
-		.role = { { fork_exit_wait, KM_LOW, 0 } },
+		.role = { { fork_exit_wait, ALONE } },
 		.span = {
 			{
 				.name = "fork_exit_wait", .begin = 0, .end = 2,
@@ -235,7 +241,7 @@ const struct km_bench km_process[] = {
 		.needs = KM_PROCESSES,
 		.argument = megabytes,
 		.setup = make_resident, .teardown = forget_resident,
-		.role = { { fork_exit_wait, KM_LOW, 0 } },
+		.role = { { fork_exit_wait, ALONE } },
 		.span = {
 			{
 				.name = "fork_exit_wait.resident",
@@ -255,7 +261,7 @@ const struct km_bench km_process[] = {
 		.via = "vfork, execve, waitpid; " PROGRAM,
 		.needs = KM_PROCESSES,
 		.setup = make_program, .teardown = forget_program,
-		.role = { { vfork_exec, KM_LOW, 0 } },
+		.role = { { vfork_exec, ALONE } },
 		.span = { {
 			.name = "vfork_exec", WAITS,
 			.between = "the vfork, to the return of the wait",
@@ -268,7 +274,7 @@ const struct km_bench km_process[] = {
 		.via = "posix_spawn, waitpid; " PROGRAM,
 		.needs = KM_PROCESSES,
 		.setup = make_program, .teardown = forget_program,
-		.role = { { spawn, KM_LOW, 0 } },
+		.role = { { spawn, ALONE } },
 		.span = { {
 			.name = "spawn", WAITS,
 			.between = "the posix_spawn, to the return of the wait",
@@ -279,8 +285,8 @@ const struct km_bench km_process[] = {
 		.about = "Make a thread that returns at once, and wait for it.",
 		.via = "pthread_create, pthread_join; default attributes, so "
 		       "that the C library may use a stack again",
-		.needs = KM_THREADS,
-		.role = { { create_join, KM_LOW, 0 } },
+		.needs = KM_THREADS | KM_PROCESSES,
+		.role = { { create_join, ALONE } },
 		.span = {
 			{
 				.name = "create_join", .begin = 0, .end = 2,

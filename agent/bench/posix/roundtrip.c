@@ -933,7 +933,8 @@ const struct km_bench km_roundtrip[] = {
 	},
 	{
 		.object = "roundtrip",
-		.about = "So many bytes through a pipe, and as many back through another.",
+		.about = "So many bytes through a pipe, and as many back "
+			 "through another.",
 		.via = "pipe: write, read",
 		.setup = pipes, .teardown = teardown,
 		.needs = KM_THREADS | KM_PROCESSES,
