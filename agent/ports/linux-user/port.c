@@ -27,6 +27,8 @@ enum { FIFO_LOW = 1, FIFO_HIGH, FIFO_RUNNER };
 #define REST_US 4000
 /* A real-time thread that does not block for so long is ended by the kernel. */
 #define FUSE_US 1000000
+/* Of each thread of a part; a multiple of any page size. */
+#define STACK_SIZE (64 << 10)
 
 /* One measured part: its threads wait at the gate until all are there. */
 struct gate {
@@ -49,6 +51,7 @@ static struct {
 	port_ticks hz;
 	port_ticks rested;
 	struct gate *gate;	/* shared with the processes of a part */
+	char *stacks;
 } port;
 
 const struct km_bench *const port_tables[] = { KM_PORTABLE, KM_POSIX, NULL };
@@ -189,7 +192,8 @@ static int start_thread(struct seat *s)
 	CPU_ZERO(&set);
 	CPU_SET(seat_cpu(s), &set);
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 64 << 10);
+	pthread_attr_setstack(&attr, port.stacks + (size_t)s->number * STACK_SIZE,
+			      STACK_SIZE);
 	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
 	if (port.realtime) {
 		pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
@@ -256,6 +260,7 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 
 		wrong = wrong ? wrong : w;
 	}
+	madvise(port.stacks, (size_t)n * STACK_SIZE, MADV_DONTNEED);
 	count(&before, counts);
 	for (uint32_t i = 0; i < n; i++) {
 		counts->switches += g->counts[i].switches;
@@ -452,6 +457,16 @@ static struct km_memory *own_memory(void)
 		die("mmap");
 	/* Only what there is: later mappings are what some benchmarks measure. */
 	mlockall(MCL_CURRENT);
+	/*
+	 * Stacks that the C library allots stay mapped behind their threads, and
+	 * would make a fork the dearer the more threads a case before it had.
+	 */
+	port.stacks = mmap(NULL, (size_t)PORT_THREADS * STACK_SIZE,
+			   PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
+			   -1, 0);
+	if (port.stacks == MAP_FAILED)
+		die("mmap");
 	return m;
 }
 
