@@ -42,6 +42,10 @@
 #ifndef PORT_STAMPS
 #define PORT_STAMPS 4096
 #endif
+/* Mutexes, items or words that one benchmark keeps, and so its largest batch. */
+#ifndef PORT_OBJECTS
+#define PORT_OBJECTS 64
+#endif
 
 /* The part of a benchmark that is being measured, as its threads see it. */
 struct km_run {
@@ -145,6 +149,7 @@ struct km_bench {
 	uint32_t batch;
 	const uint32_t *argument;	/* a case for each, ended by 0; NULL: one */
 	enum km_unit unit;
+	uint32_t switches;	/* context switches in a sample outside its spans */
 	uint32_t faults;	/* page faults in a sample; 0: not looked at, */
 	uint32_t faults_each;	/* and so many more per unit of the argument */
 	/* Makes the objects of one part; returns why it cannot, or NULL. */

@@ -590,7 +590,8 @@ static void put_proofs(const char *id, const struct km_case *c,
 	uint32_t n = list_threads(threads, c);
 	uint32_t extra = t->parts * (EXTRA_PART + EXTRA_THREAD * n);
 	uint32_t lost = t->parts * LOST_THREAD * n;
-	port_ticks most = (port_ticks)-1, switches = 0, switches_most = 0;
+	port_ticks most = (port_ticks)-1;
+	port_ticks switches = b->switches, switches_most = b->switches;
 	port_ticks faults, bytes;
 
 	for (uint32_t i = 0; i < span_count(b); i++) {
