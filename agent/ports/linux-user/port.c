@@ -50,6 +50,7 @@ static struct {
 	int realtime_errno;
 	port_ticks hz;
 	port_ticks rested;
+	uint32_t last_switches;	/* of threads that ended in this part */
 	struct gate *gate;	/* shared with the processes of a part */
 	char *stacks;
 } port;
@@ -252,6 +253,7 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 	if (wrong)
 		die(wrong);
 	await(&g->arrived, n);
+	port.last_switches = 0;
 	getrusage(RUSAGE_SELF, &before);
 	__atomic_store_n(&g->open, 1, __ATOMIC_RELEASE);
 	futex(&g->open, FUTEX_WAKE, n);
@@ -262,6 +264,7 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 	}
 	madvise(port.stacks, (size_t)n * STACK_SIZE, MADV_DONTNEED);
 	count(&before, counts);
+	counts->switches += port.last_switches;
 	for (uint32_t i = 0; i < n; i++) {
 		counts->switches += g->counts[i].switches;
 		counts->faults += g->counts[i].faults;
@@ -317,20 +320,14 @@ static void *run_body(void *arg)
 
 int port_thread_create(struct port_thread *t, void (*body)(void *), void *arg)
 {
-	struct sched_param p = { 0 };
-	pthread_attr_t attr;
-	int wrong;
-
 	t->body = body;
 	t->arg = arg;
 	t->resumed = 0;
-	pthread_attr_init(&attr);
-	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
-	pthread_attr_setschedpolicy(&attr, SCHED_OTHER);
-	pthread_attr_setschedparam(&attr, &p);
-	wrong = pthread_create(&t->id, &attr, run_body, t);
-	pthread_attr_destroy(&attr);
-	return wrong;
+	/*
+	 * No scheduling attributes: with them a thread begins by waiting for a
+	 * lock, which pthread_setschedparam holds when it makes the thread run.
+	 */
+	return pthread_create(&t->id, NULL, run_body, t);
 }
 
 int port_thread_start(struct port_thread *t)
@@ -355,6 +352,11 @@ void port_thread_resume(struct port_thread *t)
 void port_thread_reap(struct port_thread *t)
 {
 	pthread_join(t->id, NULL);
+	/*
+	 * A thread switches for the last time after its count was added to that
+	 * of the process.
+	 */
+	port.last_switches++;
 }
 
 void port_yield(void)

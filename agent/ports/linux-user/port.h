@@ -21,6 +21,7 @@ typedef uint64_t port_ticks;
 		  KM_IRQ | KM_SMP | KM_PROCESSES | KM_USER)
 #define PORT_THREADS 72
 #define PORT_STAMPS 16384
+#define PORT_OBJECTS 512
 
 /*
  * The CPU's counter. Instructions before it have finished and those after it
@@ -59,10 +60,10 @@ static inline port_ticks port_now(void)
 
 /* Threads that a benchmark makes itself. Each ends by returning. */
 
-#define PORT_VIA_THREAD "pthread_create as SCHED_OTHER, which a real-time " \
-	"creator never lets run; started by pthread_setschedparam to " \
-	"SCHED_FIFO; suspends itself by FUTEX_WAIT, resumed by FUTEX_WAKE; " \
-	"ends by returning"
+#define PORT_VIA_THREAD "pthread_create at the SCHED_FIFO priority of its " \
+	"creator, behind which it queues; started by pthread_setschedparam " \
+	"to a higher one; suspends itself by FUTEX_WAIT, resumed by " \
+	"FUTEX_WAKE; ends by returning"
 
 struct port_thread {
 	pthread_t id;
@@ -106,7 +107,8 @@ static inline void port_sem_give(struct port_sem *s)
 	sem_post(&s->sem);
 }
 
-#define PORT_VIA_MUTEX "pthread_mutex_lock, pthread_mutex_unlock"
+#define PORT_VIA_MUTEX "pthread_mutex_lock, pthread_mutex_unlock, with " \
+	"PTHREAD_MUTEX_RECURSIVE or PTHREAD_PRIO_INHERIT where the name says so"
 
 enum port_mutex_kind { PORT_PLAIN, PORT_RECURSIVE, PORT_INHERIT };
 
