@@ -1,3 +1,156 @@
 #include "kernmark.h"
 
-const struct km_bench km_heap[] = { { 0 } };
+/* Blocks of one sample are held together; they come to this many bytes at most. */
+#define HELD 65536
+/* Most blocks that a sample holds. */
+#define BLOCKS 256
+
+static void *block[BLOCKS];
+
+/* A heap without room is found out here, where it can be said. */
+static const char *room(struct km_run *r)
+{
+	const char *wrong = NULL;
+	uint32_t n = 0;
+
+	while (n < r->batch && (block[n] = port_malloc(r->argument)))
+		n++;
+	if (n < r->batch)
+		wrong = "the heap has no room for the blocks of one sample";
+	while (n)
+		port_free(block[--n]);
+	return wrong;
+}
+
+/* Whether each block is there and is no other's. */
+static bool apart(const struct km_run *r)
+{
+	bool right = true;
+
+	for (uint32_t i = 0; i < r->batch; i++) {
+		*(uint32_t *)block[i] = i;
+		((uint8_t *)block[i])[r->argument - 1] = (uint8_t)~i;
+	}
+	for (uint32_t i = 0; i < r->batch; i++)
+		right = right && *(uint32_t *)block[i] == i &&
+			((uint8_t *)block[i])[r->argument - 1] == (uint8_t)~i;
+	return right;
+}
+
+static void malloc_free(struct km_run *r)
+{
+	for_each_sample(r) {
+		void **b = block;
+
+		stamp(r, 0);
+		for_each_repeat(r)
+			*b++ = port_malloc(r->argument);
+		stamp(r, 1);
+		check(r, apart(r));
+		b = block;
+		stamp(r, 2);
+		for_each_repeat(r)
+			port_free(*b++);
+		stamp(r, 3);
+		record(r);
+	}
+}
+
+static const uint32_t small[] = { 16, 64, 256, 0 };
+static const uint32_t middle[] = { 1024, 4096, 0 };
+static const uint32_t large[] = { 16384, 0 };
+static const uint32_t largest[] = { 65536, 0 };
+
+#define ABOUT "Allocate blocks of so many bytes and free them, the first " \
+	"one first, with no more than 64 KiB held at a time."
+
+const struct km_bench km_heap[] = {
+	{
+		.object = "heap",
+		.about = ABOUT,
+		.via = PORT_VIA_HEAP,
+		.needs = KM_HEAP,
+		.batch = HELD / 256,
+		.argument = small,
+		.setup = room,
+		.role = { { malloc_free, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "malloc.immediate.{from}",
+				.begin = 0, .end = 1,
+				.between = "one allocation of so many bytes",
+			},
+			{
+				.name = "free.immediate.{from}",
+				.begin = 2, .end = 3,
+				.between = "the freeing of one such block",
+			},
+		},
+	},
+	{
+		.object = "heap",
+		.about = ABOUT,
+		.via = PORT_VIA_HEAP,
+		.needs = KM_HEAP,
+		.batch = HELD / 4096,
+		.argument = middle,
+		.setup = room,
+		.role = { { malloc_free, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "malloc.immediate.{from}",
+				.begin = 0, .end = 1,
+				.between = "one allocation of so many bytes",
+			},
+			{
+				.name = "free.immediate.{from}",
+				.begin = 2, .end = 3,
+				.between = "the freeing of one such block",
+			},
+		},
+	},
+	{
+		.object = "heap",
+		.about = ABOUT,
+		.via = PORT_VIA_HEAP,
+		.needs = KM_HEAP,
+		.batch = HELD / 16384,
+		.argument = large,
+		.setup = room,
+		.role = { { malloc_free, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "malloc.immediate.{from}",
+				.begin = 0, .end = 1,
+				.between = "one allocation of so many bytes",
+			},
+			{
+				.name = "free.immediate.{from}",
+				.begin = 2, .end = 3,
+				.between = "the freeing of one such block",
+			},
+		},
+	},
+	{
+		.object = "heap",
+		.about = ABOUT,
+		.via = PORT_VIA_HEAP,
+		.needs = KM_HEAP,
+		.argument = largest,
+		.setup = room,
+		.role = { { malloc_free, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "malloc.immediate.{from}",
+				.begin = 0, .end = 1,
+				.between = "one allocation of so many bytes",
+			},
+			{
+				.name = "free.immediate.{from}",
+				.begin = 2, .end = 3,
+				.between = "the freeing of one such block",
+			},
+		},
+	},
+	{ 0 },
+};

@@ -1,3 +1,96 @@
 #include "kernmark.h"
 
-const struct km_bench km_isr[] = { { 0 } };
+static struct port_irq irq;
+
+static const char *attach(struct km_run *r)
+{
+	(void)r;
+	return port_irq_attach(&irq);
+}
+
+static void detach(struct km_run *r)
+{
+	(void)r;
+	port_irq_detach(&irq);
+}
+
+static void interrupted(struct km_run *r)
+{
+	for_each_sample(r) {
+		port_irq_raise(&irq);
+		stamp(r, 1);
+		r->row[0] = irq.at;
+		check(r, port_irq_wait(&irq) == 1);
+		record(r);
+	}
+}
+
+static void waiter(struct km_run *r)
+{
+	for_each_sample(r) {
+		uint32_t come;
+
+		stamp(r, 0);
+		come = port_irq_wait(&irq);
+		stamp(r, 3);
+		r->row[2] = irq.at;
+		check(r, come == 1);
+		record(r);
+	}
+}
+
+static void raiser(struct km_run *r)
+{
+	for_each_sample(r) {
+		stamp(r, 1);
+		port_irq_raise(&irq);
+	}
+}
+
+const struct km_bench km_isr[] = {
+	{
+		.object = "isr",
+		.about = "Return from an interrupt to the thread that it "
+			 "interrupted.",
+		.via = PORT_VIA_IRQ,
+		.needs = KM_IRQ,
+		.setup = attach,
+		.teardown = detach,
+		.role = { { interrupted, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "resume.interrupted.thread.{from}",
+				.between = "the last stamp before or in the "
+					   "interrupt, to the next instruction "
+					   "of the thread",
+			},
+		},
+	},
+	{
+		.object = "isr",
+		.about = "Wait for an interrupt; it comes in a thread of lower "
+			 "priority and returns to the one that waits.",
+		.via = PORT_VIA_IRQ,
+		.needs = KM_IRQ | KM_THREADS | KM_PRIORITY,
+		.setup = attach,
+		.teardown = detach,
+		.role = { { waiter, KM_HIGH, 0 }, { raiser, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "resume.different.thread.{pass}",
+				.switches = 1, .begin = 2, .end = 3,
+				.from = 1, .to = 0,
+				.between = "the last stamp before or in the "
+					   "interrupt, to the return of the wait "
+					   "in the thread it woke",
+			},
+			{
+				.name = "wait.blocking.{pass}", .switches = 1,
+				.begin = 0, .end = 1, .from = 0, .to = 1,
+				.between = "the wait that blocks, to the next "
+					   "instruction of the other thread",
+			},
+		},
+	},
+	{ 0 },
+};

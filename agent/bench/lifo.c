@@ -1,3 +1,128 @@
-#include "kernmark.h"
+#include "queue.h"
 
-const struct km_bench km_lifo[] = { { 0 } };
+static uint32_t place(uint32_t i, uint32_t n)
+{
+	return n - 1 - i;
+}
+
+static const struct queue_order lifo = {
+	.put = port_lifo_put,
+	.get = port_lifo_get,
+	.place = place,
+};
+
+static void put_get(struct km_run *r)
+{
+	queue_put_get(r, lifo);
+}
+
+static void alloc_put_get_free(struct km_run *r)
+{
+	queue_alloc_put_get_free(r, lifo);
+}
+
+static void getter(struct km_run *r)
+{
+	queue_getter(r, lifo);
+}
+
+static void putter(struct km_run *r)
+{
+	queue_putter(r, lifo);
+}
+
+static void free_getter(struct km_run *r)
+{
+	queue_free_getter(r, lifo);
+}
+
+static void alloc_putter(struct km_run *r)
+{
+	queue_alloc_putter(r, lifo);
+}
+
+const struct km_bench km_lifo[] = {
+	{
+		.object = "lifo",
+		.about = "Put items into a lifo that nobody waits for, and get "
+			 "them.",
+		.via = PORT_VIA_QUEUE,
+		.needs = KM_QUEUE,
+		.batch = PORT_OBJECTS,
+		.setup = queue_empty,
+		.role = { { put_get, KM_LOW, 0 } },
+		.span = {
+			{ .name = "put.immediate.{from}", .between = "one put" },
+			{ .name = "get.immediate.{from}", .between = "one get" },
+		},
+	},
+	{
+		.object = "lifo",
+		.about = "Put items taken from the heap into a lifo that nobody "
+			 "waits for; get and free them.",
+		.via = PORT_VIA_QUEUE "; " PORT_VIA_HEAP,
+		.needs = KM_QUEUE | KM_HEAP,
+		.batch = PORT_OBJECTS,
+		.setup = queue_on_heap,
+		.role = { { alloc_put_get_free, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "put.alloc.immediate.{from}",
+				.between = "one allocation and one put",
+			},
+			{
+				.name = "get.free.immediate.{from}",
+				.between = "one get and the freeing of its item",
+			},
+		},
+	},
+	{
+		.object = "lifo",
+		.about = "Block on an empty lifo; a thread of lower priority "
+			 "puts an item.",
+		.via = PORT_VIA_QUEUE,
+		.needs = KM_QUEUE | KM_THREADS | KM_PRIORITY,
+		.setup = queue_empty,
+		.role = { { getter, KM_HIGH, 0 }, { putter, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "get.blocking.{pass}", .switches = 1,
+				.from = 0, .to = 1,
+				.between = "the get that blocks, to the next "
+					   "instruction of the other thread",
+			},
+			{
+				.name = "put.wake+ctx.{pass}", .switches = 1,
+				.from = 1, .to = 0,
+				.between = "the put, to the return of the get "
+					   "in the thread it woke",
+			},
+		},
+	},
+	{
+		.object = "lifo",
+		.about = "Block on an empty lifo; a thread of lower priority "
+			 "puts an item taken from the heap, which is freed "
+			 "when it is got.",
+		.via = PORT_VIA_QUEUE "; " PORT_VIA_HEAP,
+		.needs = KM_QUEUE | KM_HEAP | KM_THREADS | KM_PRIORITY,
+		.setup = queue_on_heap,
+		.role = { { free_getter, KM_HIGH, 0 }, { alloc_putter, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "get.free.blocking.{pass}", .switches = 1,
+				.from = 0, .to = 1,
+				.between = "the get that blocks, to the next "
+					   "instruction of the other thread",
+			},
+			{
+				.name = "put.alloc.wake+ctx.{pass}",
+				.switches = 1, .from = 1, .to = 0,
+				.between = "the allocation and the put, to the "
+					   "return of the get, and the freeing "
+					   "of the item, in the thread it woke",
+			},
+		},
+	},
+	{ 0 },
+};

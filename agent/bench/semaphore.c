@@ -41,6 +41,47 @@ static void giver(struct km_run *r)
 	}
 }
 
+/* The waiter whom the next give is to wake, and how many have come. */
+static volatile uint32_t next, waiters;
+
+static const char *no_waiters(struct km_run *r)
+{
+	next = 0;
+	waiters = 0;
+	return empty(r);
+}
+
+/*
+ * Waiters of one priority are woken in the order in which they came, and each
+ * waits again at once: as many wait at the last sample as at the first.
+ */
+static void waiter(struct km_run *r)
+{
+	uint32_t number = waiters++;
+
+	for (uint32_t k = number;; k += r->argument) {
+		port_sem_take(&sem);
+		if (k >= r->samples)
+			return;
+		stamp(r, 1);
+		check(r, next == number);
+		next = (number + 1) % r->argument;
+		record(r);
+	}
+}
+
+static void waited_for(struct km_run *r)
+{
+	for_each_sample(r) {
+		stamp(r, 0);
+		port_sem_give(&sem);
+	}
+	for (uint32_t i = 0; i < r->argument; i++)
+		port_sem_give(&sem);
+}
+
+static const uint32_t waiting[] = { 1, 2, 4, 8, 16, 32, 64, 0 };
+
 const struct km_bench km_semaphore[] = {
 	{
 		.object = "semaphore",
@@ -72,6 +113,25 @@ const struct km_bench km_semaphore[] = {
 			{
 				.name = "give.wake+ctx.{pass}", .switches = 1,
 				.from = 1, .to = 0,
+				.between = "the give, to the return of the take "
+					   "in the thread it woke",
+			},
+		},
+	},
+	{
+		.object = "semaphore",
+		.about = "Give a semaphore that so many threads of higher "
+			 "priority wait for; the first of them runs.",
+		.via = PORT_VIA_SEMAPHORE,
+		.needs = KM_SEMAPHORE | KM_THREADS | KM_PRIORITY,
+		.argument = waiting,
+		.switches = 1,
+		.setup = no_waiters,
+		.role = { { waiter, KM_HIGH, KM_EACH }, { waited_for, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "give.wake+ctx.waiting.{pass}",
+				.switches = 1, .from = 1, .to = 0,
 				.between = "the give, to the return of the take "
 					   "in the thread it woke",
 			},

@@ -1,3 +1,190 @@
 #include "kernmark.h"
 
-const struct km_bench km_thread[] = { { 0 } };
+/* Whether the thread that is to take the first stamp has begun. */
+static volatile bool begun;
+
+static const char *not_begun(struct km_run *r)
+{
+	(void)r;
+	begun = false;
+	return NULL;
+}
+
+static void yielder(struct km_run *r)
+{
+	begun = true;
+	for_each_sample(r) {
+		stamp(r, 0);
+		port_yield();
+	}
+}
+
+static void yielded_to(struct km_run *r)
+{
+	/* Which of two equals begins is the port's affair. */
+	while (!begun)
+		port_yield();
+	for_each_sample(r) {
+		stamp(r, 1);
+		record(r);
+		port_yield();
+	}
+}
+
+/* The turn that is being taken, counted from 0, and the last one. */
+static volatile uint32_t turn, last_turn;
+
+static const char *first_turn(struct km_run *r)
+{
+	turn = 0;
+	last_turn = r->samples;
+	return NULL;
+}
+
+/*
+ * A sample begins in one thread, at the end of its turn, and ends in the next.
+ * Each thread's turns must be as far apart as there are threads: so all of
+ * them take turns.
+ */
+static void take_turns(struct km_run *r)
+{
+	uint32_t due = 0;
+
+	for (;;) {
+		stamp(r, 1);
+		if (turn > last_turn)
+			return;
+		check(r, !due || turn == due);
+		if (turn)
+			record(r);
+		due = turn + r->argument;
+		if (turn++ == last_turn)
+			return;
+		stamp(r, 0);
+		port_yield();
+	}
+}
+
+static struct port_thread thread;
+
+static void made_thread(void *arg)
+{
+	struct km_run *r = arg;
+
+	stamp(r, 2);
+	port_thread_suspend(&thread);
+	stamp(r, 4);
+}
+
+static void creator(struct km_run *r)
+{
+	for_each_sample(r) {
+		bool right;
+
+		stamp(r, 0);
+		right = !port_thread_create(&thread, made_thread, r);
+		stamp(r, 1);
+		right = right && !port_thread_start(&thread);
+		stamp(r, 3);
+		port_thread_resume(&thread);
+		stamp(r, 5);
+		check(r, right);
+		port_thread_reap(&thread);
+		record(r);
+	}
+}
+
+static const uint32_t runnable[] = { 2, 4, 8, 16, 32, 64, 0 };
+
+const struct km_bench km_thread[] = {
+	{
+		.object = "thread",
+		.about = "Yield to another thread of the same priority, where "
+			 "the end of a time slice would pass the CPU too.",
+		.via = PORT_VIA_YIELD,
+		.needs = KM_THREADS | KM_PRIORITY,
+		.switches = 1,
+		.setup = not_begun,
+		.role = { { yielder, KM_SLICED, 0 }, { yielded_to, KM_SLICED, 0 } },
+		.span = {
+			{
+				.name = "yield.preemptive.ctx.{pass}",
+				.switches = 1, .from = 0, .to = 1,
+				.between = "the yield, to the return of the "
+					   "other thread from its own",
+			},
+		},
+	},
+	{
+		.object = "thread",
+		.about = "Yield to another thread of the same priority, where "
+			 "only a yield passes the CPU.",
+		.via = PORT_VIA_YIELD,
+		.needs = KM_THREADS | KM_PRIORITY,
+		.switches = 1,
+		.setup = not_begun,
+		.role = { { yielder, KM_EQUAL, 0 }, { yielded_to, KM_EQUAL, 0 } },
+		.span = {
+			{
+				.name = "yield.cooperative.ctx.{pass}",
+				.switches = 1, .from = 0, .to = 1,
+				.between = "the yield, to the return of the "
+					   "other thread from its own",
+			},
+		},
+	},
+	{
+		.object = "thread",
+		.about = "Yield among so many runnable threads of the same "
+			 "priority, which all take turns.",
+		.via = PORT_VIA_YIELD,
+		.needs = KM_THREADS | KM_PRIORITY,
+		.argument = runnable,
+		.setup = first_turn,
+		.role = { { take_turns, KM_EQUAL, KM_EACH } },
+		.span = {
+			{
+				.name = "yield.runnable.{pass}", .switches = 1,
+				.between = "the yield, to the return of the "
+					   "next thread from its own",
+			},
+		},
+	},
+	{
+		.object = "thread",
+		.about = "The life of a thread of higher priority than its "
+			 "creator: it is created, started, suspends itself, "
+			 "is resumed, and ends.",
+		.via = PORT_VIA_THREAD,
+		.needs = KM_THREADS | KM_PRIORITY,
+		.role = { { creator, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "create.{to}.from.{from}",
+				.between = "the creation of a thread that does "
+					   "not run yet",
+			},
+			{
+				.name = "start.{to}.from.{from}", .switches = 1,
+				.between = "the start, to the first instruction "
+					   "of the thread's body",
+			},
+			{
+				.name = "suspend.{to}.from.{from}", .switches = 1,
+				.between = "the thread suspends itself, to the "
+					   "return of the start in its creator",
+			},
+			{
+				.name = "resume.{to}.from.{from}", .switches = 1,
+				.between = "the resume, to the return of the "
+					   "suspend in the thread",
+			},
+			{
+				.name = "abort.{to}.from.{from}", .switches = 1,
+				.between = "the thread ends itself, to the "
+					   "return of the resume in its creator",
+			},
+		},
+	},
+	{ 0 },
+};

@@ -1,0 +1,158 @@
+/*
+ * The bodies that fifo.c and lifo.c share. The operations are constants of the
+ * including file and every body is inlined there, so that no call through a
+ * pointer lies between the stamps.
+ */
+#ifndef KM_QUEUE_H
+#define KM_QUEUE_H
+
+#include "kernmark.h"
+
+#define queue_body static inline __attribute__((always_inline))
+
+/* An order of items: how they are put and got. */
+struct queue_order {
+	void (*put)(struct port_queue *q, struct port_item *item);
+	struct port_item *(*get)(struct port_queue *q);
+	/* Which of n items, put in the order 0, 1, ... is got as the i-th. */
+	uint32_t (*place)(uint32_t i, uint32_t n);
+};
+
+static struct port_queue queue;
+static struct port_item items[PORT_OBJECTS];
+static void *got[PORT_OBJECTS];
+
+static const char *queue_empty(struct km_run *r)
+{
+	(void)r;
+	port_queue_init(&queue);
+	for (uint32_t i = 0; i < PORT_OBJECTS; i++)
+		items[i].data = &items[i];
+	return NULL;
+}
+
+/* As a heap without room would leave a getter waiting for ever. */
+static const char *queue_on_heap(struct km_run *r)
+{
+	const char *wrong = NULL;
+	uint32_t n = 0;
+
+	while (n < r->batch && (got[n] = port_malloc(sizeof(struct port_item))))
+		n++;
+	if (n < r->batch)
+		wrong = "the heap has no room for the items of one sample";
+	while (n)
+		port_free(got[--n]);
+	return wrong ? wrong : queue_empty(r);
+}
+
+/* Whether a sample's items came out in the order in which they must. */
+queue_body bool queue_in_order(const struct km_run *r, struct queue_order o)
+{
+	bool right = true;
+
+	for (uint32_t i = 0; i < r->batch; i++)
+		right = right && got[i] == &items[o.place(i, r->batch)];
+	return right;
+}
+
+queue_body void queue_put_get(struct km_run *r, struct queue_order o)
+{
+	for_each_sample(r) {
+		struct port_item *item = items;
+		void **to = got;
+
+		stamp(r, 0);
+		for_each_repeat(r)
+			o.put(&queue, item++);
+		stamp(r, 1);
+		for_each_repeat(r)
+			*to++ = o.get(&queue);
+		stamp(r, 2);
+		check(r, queue_in_order(r, o));
+		record(r);
+	}
+}
+
+queue_body void queue_alloc_put(struct queue_order o, void *data)
+{
+	struct port_item *item = port_malloc(sizeof(*item));
+
+	item->data = data;
+	o.put(&queue, item);
+}
+
+queue_body void *queue_get_free(struct queue_order o)
+{
+	struct port_item *item = o.get(&queue);
+	void *data = item->data;
+
+	port_free(item);
+	return data;
+}
+
+queue_body void queue_alloc_put_get_free(struct km_run *r, struct queue_order o)
+{
+	for_each_sample(r) {
+		struct port_item *data = items;
+		void **to = got;
+
+		stamp(r, 0);
+		for_each_repeat(r)
+			queue_alloc_put(o, data++);
+		stamp(r, 1);
+		for_each_repeat(r)
+			*to++ = queue_get_free(o);
+		stamp(r, 2);
+		check(r, queue_in_order(r, o));
+		record(r);
+	}
+}
+
+queue_body void queue_getter(struct km_run *r, struct queue_order o)
+{
+	for_each_sample(r) {
+		struct port_item *item;
+
+		stamp(r, 0);
+		item = o.get(&queue);
+		stamp(r, 2);
+		check(r, item == &items[km_sample % PORT_OBJECTS]);
+		record(r);
+	}
+}
+
+queue_body void queue_putter(struct km_run *r, struct queue_order o)
+{
+	for_each_sample(r) {
+		struct port_item *item = &items[km_sample % PORT_OBJECTS];
+
+		stamp(r, 1);
+		o.put(&queue, item);
+	}
+}
+
+queue_body void queue_free_getter(struct km_run *r, struct queue_order o)
+{
+	for_each_sample(r) {
+		void *data;
+
+		stamp(r, 0);
+		data = queue_get_free(o);
+		stamp(r, 2);
+		check(r, data == &items[km_sample % PORT_OBJECTS]);
+		record(r);
+	}
+}
+
+queue_body void queue_alloc_putter(struct km_run *r, struct queue_order o)
+{
+	for_each_sample(r) {
+		void *data = &items[km_sample % PORT_OBJECTS];
+
+		stamp(r, 1);
+		queue_alloc_put(o, data);
+	}
+}
+
+#endif
