@@ -150,7 +150,7 @@ struct km_bench {
 	const uint32_t *argument;	/* a case for each, ended by 0; NULL: one */
 	enum km_unit unit;
 	uint32_t switches;	/* context switches in a sample outside its spans */
-	uint32_t faults;	/* page faults in a sample; 0: not looked at, */
+	uint32_t faults;	/* page faults in an operation; 0: not looked at, */
 	uint32_t faults_each;	/* and so many more per unit of the argument */
 	/* Makes the objects of one part; returns why it cannot, or NULL. */
 	const char *(*setup)(struct km_run *r);

@@ -600,8 +600,8 @@ static void put_proofs(const char *id, const struct km_case *c,
 	}
 	switches *= t->samples;
 	switches_most *= t->samples;
-	faults = (b->faults + b->faults_each * case_argument(c)) *
-		 (port_ticks)t->samples;
+	faults = (port_ticks)t->samples * batch *
+		 (b->faults + b->faults_each * case_argument(c));
 	bytes = (port_ticks)t->samples * batch * case_argument(c);
 
 	put_proof(id, &(struct proof){ "order", t->misordered, 0, 0 });
