@@ -1,7 +1,9 @@
 #define _GNU_SOURCE
 #include "linux.h"
 
+#include <errno.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static void null(struct km_run *r)
@@ -20,6 +22,68 @@ static void null(struct km_run *r)
 	}
 }
 
+/* A number that no kernel gives to a call. */
+#define NO_CALL (-1L)
+/* A number that no kernel gives to an operation on a futex. */
+#define NO_FUTEX_OP 127
+
+/* A filter of system calls (seccomp) may answer in the kernel's place. */
+static const char *allows_no_call(struct km_run *r)
+{
+	(void)r;
+	if (syscall(NO_CALL) == -1 && errno == ENOSYS)
+		return NULL;
+	return "needs system call -1 to fail with ENOSYS, and something else answers it";
+}
+
+static void crossing(struct km_run *r)
+{
+	for_each_sample(r) {
+		bool right = true;
+
+		stamp(r, 0);
+		for_each_repeat(r)
+			right &= syscall(NO_CALL) == -1;
+		stamp(r, 1);
+		check(r, right && errno == ENOSYS);
+		record(r);
+	}
+}
+
+static void many_args(struct km_run *r)
+{
+	static uint32_t word;
+
+	for_each_sample(r) {
+		bool right = true;
+
+		errno = 0;
+		stamp(r, 0);
+		for_each_repeat(r)
+			right &= syscall(SYS_futex, &word, NO_FUTEX_OP, 1L, NULL,
+					 &word, 1L) == -1;
+		stamp(r, 1);
+		check(r, right && errno == ENOSYS);
+		record(r);
+	}
+}
+
+static void time_of_day(struct km_run *r)
+{
+	struct timeval t;
+
+	for_each_sample(r) {
+		bool right = true;
+
+		stamp(r, 0);
+		for_each_repeat(r)
+			right &= !syscall(SYS_gettimeofday, &t, NULL);
+		stamp(r, 1);
+		check(r, right);
+		record(r);
+	}
+}
+
 const struct km_bench km_syscall[] = {
 	{
 		.object = "syscall",
@@ -28,6 +92,32 @@ const struct km_bench km_syscall[] = {
 		.batch = 4096,
 		.role = { { null, KM_LOW, 0 } },
 		.span = { { .name = "null", .between = "one call" } },
+	},
+	{
+		.object = "syscall",
+		.about = "Enter the kernel and return from it: the cheapest "
+			 "system call there is.",
+		.via = "system call number -1, which fails with ENOSYS",
+		.batch = 4096,
+		.setup = allows_no_call,
+		.role = { { crossing, KM_LOW, 0 } },
+		.span = { { .name = "crossing", .between = "one call" } },
+	},
+	{
+		.object = "syscall",
+		.about = "A system call with six arguments that returns at once.",
+		.via = "futex with operation 127, which fails with ENOSYS",
+		.batch = 4096,
+		.role = { { many_args, KM_LOW, 0 } },
+		.span = { { .name = "many_args", .between = "one call" } },
+	},
+	{
+		.object = "syscall",
+		.about = "A system call that reads the time of day and stores it.",
+		.via = "gettimeofday, not by the vDSO",
+		.batch = 4096,
+		.role = { { time_of_day, KM_LOW, 0 } },
+		.span = { { .name = "gettimeofday", .between = "one call" } },
 	},
 	{ 0 },
 };

@@ -4,26 +4,14 @@
 
 #include "kernmark.h"
 
-extern const struct km_bench km_syscall[];
-extern const struct km_bench km_process[];
-extern const struct km_bench km_signal[];
-extern const struct km_bench km_futex[];
-extern const struct km_bench km_yield[];
-extern const struct km_bench km_timer[];
-extern const struct km_bench km_uring[];
-extern const struct km_bench km_roundtrip[];
-extern const struct km_bench km_network[];
+extern const struct km_bench km_syscall[], km_time[], km_channel[], km_socket[],
+	km_pipe[], km_event[], km_port[], km_vmo[], km_mmu[], km_filesystem[],
+	km_process[], km_signal[], km_futex[], km_yield[], km_timer[],
+	km_uring[], km_roundtrip[], km_network[];
 
-#define KM_POSIX \
-	km_syscall, \
-	km_process, \
-	km_signal, \
-	km_futex, \
-	km_yield, \
-	km_timer, \
-	km_uring, \
-	km_roundtrip, \
-	km_network
+#define KM_POSIX km_syscall, km_time, km_channel, km_socket, km_pipe, km_event, \
+	km_port, km_vmo, km_mmu, km_filesystem, km_process, km_signal, km_futex, \
+	km_yield, km_timer, km_uring, km_roundtrip, km_network
 
 /* The CPU that is measured on, and the second one or -1. */
 int port_cpu(void);
