@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "unix_pair.h"
 
+#include <semaphore.h>
 #include <sys/mman.h>
 
 static int make(int *fd)
@@ -32,9 +33,13 @@ static void write_read(struct km_run *r)
 	write_and_read(r, &ends);
 }
 
-/* Whose turn it is, in memory that both processes share. */
-enum { WRITER, READER };
-static uint32_t *turn;
+/*
+ * Turns between two processes. They are passed outside of what is timed, so
+ * that neither a wake-up nor a context switch falls into a write or a read.
+ */
+static struct turns {
+	sem_t writer, reader;
+} *turns;
 
 static const char *open_shared(struct km_run *r)
 {
@@ -42,32 +47,21 @@ static const char *open_shared(struct km_run *r)
 
 	if (wrong)
 		return wrong;
-	turn = mmap(NULL, sizeof(*turn), PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (turn == MAP_FAILED) {
+	turns = mmap(NULL, sizeof(*turns), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (turns == MAP_FAILED) {
 		close_channel(r);
 		return "mmap failed";
 	}
-	*turn = WRITER;
+	sem_init(&turns->writer, 1, 1);
+	sem_init(&turns->reader, 1, 0);
 	return NULL;
 }
 
 static void close_shared(struct km_run *r)
 {
-	munmap(turn, sizeof(*turn));
+	munmap(turns, sizeof(*turns));
 	close_channel(r);
-}
-
-/* Waits without the kernel, so that no wake-up falls into what is timed. */
-static void await_turn(uint32_t whose)
-{
-	while (__atomic_load_n(turn, __ATOMIC_ACQUIRE) != whose)
-		;
-}
-
-static void pass_turn(uint32_t to)
-{
-	__atomic_store_n(turn, to, __ATOMIC_RELEASE);
 }
 
 static void writer(struct km_run *r)
@@ -77,12 +71,12 @@ static void writer(struct km_run *r)
 	for_each_sample(r) {
 		bool right;
 
-		await_turn(WRITER);
+		sem_wait(&turns->writer);
 		stamp(r, 0);
 		right = write_all(r, &ends, message);
 		stamp(r, 1);
 		check(r, right);
-		pass_turn(READER);
+		sem_post(&turns->reader);
 	}
 }
 
@@ -93,13 +87,13 @@ static void reader(struct km_run *r)
 	for_each_sample(r) {
 		port_ticks bytes;
 
-		await_turn(READER);
+		sem_wait(&turns->reader);
 		stamp(r, 2);
 		bytes = read_all(r, &ends, message);
 		stamp(r, 3);
 		r->bytes += bytes;
 		record(r);
-		pass_turn(WRITER);
+		sem_post(&turns->writer);
 	}
 }
 
@@ -151,10 +145,10 @@ const struct km_bench km_channel[] = {
 	},
 	{
 		.object = "channel",
-		.about = "Write a message into a channel; a process on another "
-			 "CPU, which polls shared memory and is not woken, reads it.",
-		.via = CHANNEL ", write, read; turns are passed through shared memory",
-		.needs = KM_THREADS | KM_PROCESSES | KM_SMP,
+		.about = "Write a message into a channel; another process on the "
+			 "same CPU, which does not wait in the channel, reads it.",
+		.via = CHANNEL ", write, read; turns are passed by sem_post, sem_wait",
+		.needs = KM_THREADS | KM_PROCESSES,
 		.batch = SMALL_BATCH,
 		.argument = small_sizes,
 		.unit = KM_BYTES,
@@ -162,26 +156,29 @@ const struct km_bench km_channel[] = {
 		.teardown = close_shared,
 		.role = {
 			{ writer, KM_LOW, 0 },
-			{ reader, KM_LOW, KM_OWN_PROCESS | KM_OTHER_CPU },
+			{ reader, KM_LOW, KM_OWN_PROCESS },
 		},
 		.span = {
 			{
-				.name = "write.processes", .begin = 0, .end = 1,
-				.between = "one write in the writer's process",
+				.name = "write.processes", .switches = 1,
+				.begin = 0, .end = 1,
+				.between = "one write; the switch to the reader's "
+					   "process comes after the stamp",
 			},
 			{
-				.name = "read.processes", .begin = 2, .end = 3,
-				.from = 1, .to = 1,
-				.between = "one read in the reader's process",
+				.name = "read.processes", .switches = 1,
+				.begin = 2, .end = 3, .from = 1, .to = 1,
+				.between = "one read; the switch to the writer's "
+					   "process comes after the stamp",
 			},
 		},
 	},
 	{
 		.object = "channel",
-		.about = "Write a message into a channel; a process on another "
-			 "CPU, which polls shared memory and is not woken, reads it.",
-		.via = CHANNEL ", write, read; turns are passed through shared memory",
-		.needs = KM_THREADS | KM_PROCESSES | KM_SMP,
+		.about = "Write a message into a channel; another process on the "
+			 "same CPU, which does not wait in the channel, reads it.",
+		.via = CHANNEL ", write, read; turns are passed by sem_post, sem_wait",
+		.needs = KM_THREADS | KM_PROCESSES,
 		.batch = LARGE_BATCH,
 		.argument = large_sizes,
 		.unit = KM_BYTES,
@@ -189,17 +186,20 @@ const struct km_bench km_channel[] = {
 		.teardown = close_shared,
 		.role = {
 			{ writer, KM_LOW, 0 },
-			{ reader, KM_LOW, KM_OWN_PROCESS | KM_OTHER_CPU },
+			{ reader, KM_LOW, KM_OWN_PROCESS },
 		},
 		.span = {
 			{
-				.name = "write.processes", .begin = 0, .end = 1,
-				.between = "one write in the writer's process",
+				.name = "write.processes", .switches = 1,
+				.begin = 0, .end = 1,
+				.between = "one write; the switch to the reader's "
+					   "process comes after the stamp",
 			},
 			{
-				.name = "read.processes", .begin = 2, .end = 3,
-				.from = 1, .to = 1,
-				.between = "one read in the reader's process",
+				.name = "read.processes", .switches = 1,
+				.begin = 2, .end = 3, .from = 1, .to = 1,
+				.between = "one read; the switch to the writer's "
+					   "process comes after the stamp",
 			},
 		},
 	},
