@@ -96,7 +96,8 @@ const struct km_bench km_filesystem[] = {
 	{
 		.object = "filesystem",
 		.about = "Ask for the status of an open file.",
-		.via = "fstat of " PATH,
+		.via = "fstat of " PATH " by the C library, which may ask by "
+		       "newfstatat",
 		.batch = 4096,
 		.setup = open_file,
 		.teardown = close_file,

@@ -45,7 +45,7 @@ const struct km_bench km_pipe[] = {
 	{
 		.object = "pipe",
 		.about = "Make a pipe, and close both of its ends.",
-		.via = "pipe, close",
+		.via = "pipe, which the C library may ask for by pipe2, and close",
 		.batch = DESCRIPTORS_BATCH,
 		.role = { { create_close, KM_LOW, 0 } },
 		.span = {
