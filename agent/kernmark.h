@@ -147,6 +147,11 @@ struct km_bench {
 	uint32_t needs;
 	/* Most operations in a sample; 0 and 1: they are timed one by one. */
 	uint32_t batch;
+	/*
+	 * Fewest operations in a batched sample, a power of two: for those whose
+	 * cost falls due once for several of them. 0: as the clock needs.
+	 */
+	uint32_t batch_least;
 	const uint32_t *argument;	/* a case for each, ended by 0; NULL: one */
 	enum km_unit unit;
 	uint32_t switches;	/* context switches in a sample outside its spans */

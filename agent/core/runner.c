@@ -527,6 +527,8 @@ static const char *pilot(const struct km_case *c, struct km_memory *m,
 		record_close();
 	}
 	try.samples = PILOT;
+	if (o->epoch && b->batch_least)
+		try.batch = b->batch_least;
 	for (;;) {
 		port_ticks least;
 
