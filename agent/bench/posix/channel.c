@@ -105,6 +105,7 @@ const struct km_bench km_channel[] = {
 		.about = "Make a channel, and close both of its ends.",
 		.via = CHANNEL ", close",
 		.batch = DESCRIPTORS_BATCH,
+		.batch_least = DESCRIPTORS_LEAST,
 		.role = { { create_close, KM_LOW, 0 } },
 		.span = {
 			{ .name = "create", .between = "one socketpair" },

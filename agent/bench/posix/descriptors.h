@@ -12,6 +12,8 @@
 
 /* Most objects that one sample makes: few enough for the usual 1024 descriptors. */
 #define DESCRIPTORS_BATCH 64
+/* Fewest: the kernel fetches and returns the memory of objects by the dozen. */
+#define DESCRIPTORS_LEAST 32
 /* Most bytes that one operation moves. */
 #define DESCRIPTORS_BYTES 65536
 

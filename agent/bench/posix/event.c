@@ -111,6 +111,7 @@ const struct km_bench km_event[] = {
 		.about = "Make an event, and close it.",
 		.via = "eventfd, close",
 		.batch = DESCRIPTORS_BATCH,
+		.batch_least = DESCRIPTORS_LEAST,
 		.role = { { create_close, KM_LOW, 0 } },
 		.span = {
 			{ .name = "create", .between = "one eventfd" },
@@ -132,6 +133,7 @@ const struct km_bench km_event[] = {
 		.about = "Make another descriptor of an event.",
 		.via = "dup of an eventfd",
 		.batch = DESCRIPTORS_BATCH,
+		.batch_least = DESCRIPTORS_LEAST,
 		.setup = open_event,
 		.teardown = close_event,
 		.role = { { duplicate, KM_LOW, 0 } },
@@ -156,6 +158,7 @@ const struct km_bench km_event[] = {
 		.via = "two eventfds: like an event pair they hold signals and "
 		       "no queue; unlike one, neither notices that the other is closed",
 		.batch = DESCRIPTORS_BATCH,
+		.batch_least = DESCRIPTORS_LEAST,
 		.role = { { create_close_pair, KM_LOW, 0 } },
 		.span = {
 			{ .name = "create", .between = "two eventfds" },

@@ -75,6 +75,7 @@ const struct km_bench km_filesystem[] = {
 		.about = "Open an existing file that is in the cache, and close it.",
 		.via = "open of " PATH " for reading, close",
 		.batch = DESCRIPTORS_BATCH,
+		.batch_least = DESCRIPTORS_LEAST,
 		.setup = open_file,
 		.teardown = close_file,
 		.role = { { open_close, KM_LOW, 0 } },

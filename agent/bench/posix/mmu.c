@@ -5,6 +5,9 @@
 
 /* Most pages mapped one by one, or touched, in a sample. */
 #define PAGES_BATCH 64
+/* Fewest mappings, and faults: the kernel puts off some work for dozens of them. */
+#define MAPPINGS_LEAST 32
+#define FAULTS_LEAST 64
 
 static size_t page;
 static int memory;
@@ -240,6 +243,7 @@ const struct km_bench km_mmu[] = {
 		.about = "Map one page of memory, and unmap it; it is not touched.",
 		.via = "mmap of a memfd, MAP_SHARED, and munmap",
 		.batch = PAGES_BATCH,
+		.batch_least = MAPPINGS_LEAST,
 		.setup = open_pages,
 		.teardown = close_pages,
 		.role = { { map_unmap_one, KM_LOW, 0 } },
@@ -304,6 +308,7 @@ const struct km_bench km_mmu[] = {
 			 "time: the kernel supplies a page of zeros.",
 		.via = "store to a private anonymous mapping",
 		.batch = PAGES_BATCH,
+		.batch_least = FAULTS_LEAST,
 		.faults = 1,
 		.setup = open_anonymous,
 		.teardown = close_anonymous,
@@ -316,6 +321,7 @@ const struct km_bench km_mmu[] = {
 			 "cache but not in the page table.",
 		.via = "store to a shared mapping of a memfd",
 		.batch = PAGES_BATCH,
+		.batch_least = FAULTS_LEAST,
 		.faults = 1,
 		.setup = open_shared,
 		.teardown = close_file,
@@ -328,6 +334,7 @@ const struct km_bench km_mmu[] = {
 			 "in the page cache: the kernel copies it.",
 		.via = "store to a private mapping of a memfd",
 		.batch = PAGES_BATCH,
+		.batch_least = FAULTS_LEAST,
 		.faults = 1,
 		.setup = open_private,
 		.teardown = close_file,

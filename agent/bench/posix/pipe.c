@@ -47,6 +47,7 @@ const struct km_bench km_pipe[] = {
 		.about = "Make a pipe, and close both of its ends.",
 		.via = "pipe, which the C library may ask for by pipe2, and close",
 		.batch = DESCRIPTORS_BATCH,
+		.batch_least = DESCRIPTORS_LEAST,
 		.role = { { create_close, KM_LOW, 0 } },
 		.span = {
 			{ .name = "create", .between = "one pipe" },

@@ -165,6 +165,7 @@ const struct km_bench km_port[] = {
 			 "objects, and close it.",
 		.via = "epoll_create1, close",
 		.batch = DESCRIPTORS_BATCH,
+		.batch_least = DESCRIPTORS_LEAST,
 		.role = { { create_close, KM_LOW, 0 } },
 		.span = {
 			{ .name = "create", .between = "one epoll_create1" },
@@ -176,6 +177,7 @@ const struct km_bench km_port[] = {
 		.about = "Let a port watch a signalled event, and no longer watch it.",
 		.via = "epoll_ctl, EPOLL_CTL_ADD and EPOLL_CTL_DEL of an eventfd",
 		.batch = DESCRIPTORS_BATCH,
+		.batch_least = DESCRIPTORS_LEAST,
 		.setup = open_unwatched,
 		.teardown = close_watched,
 		.role = { { add_remove, KM_LOW, 0 } },

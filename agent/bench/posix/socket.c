@@ -38,6 +38,7 @@ const struct km_bench km_socket[] = {
 		.about = "Make a pair of stream sockets, and close both.",
 		.via = SOCKET ", close",
 		.batch = DESCRIPTORS_BATCH,
+		.batch_least = DESCRIPTORS_LEAST,
 		.role = { { create_close, KM_LOW, 0 } },
 		.span = {
 			{ .name = "create", .between = "one socketpair" },

@@ -72,6 +72,7 @@ const struct km_bench km_vmo[] = {
 			 "backed by memory yet, and close it.",
 		.via = "memfd_create and ftruncate, close",
 		.batch = DESCRIPTORS_BATCH,
+		.batch_least = DESCRIPTORS_LEAST,
 		.role = { { create_close, KM_LOW, 0 } },
 		.span = {
 			{ .name = "create", .between = "one memfd_create and one ftruncate" },
