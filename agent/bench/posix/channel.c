@@ -153,6 +153,7 @@ const struct km_bench km_channel[] = {
 		.batch = SMALL_BATCH,
 		.argument = small_sizes,
 		.unit = KM_BYTES,
+		.switches = 2,
 		.setup = open_shared,
 		.teardown = close_shared,
 		.role = {
@@ -161,16 +162,13 @@ const struct km_bench km_channel[] = {
 		},
 		.span = {
 			{
-				.name = "write.processes", .switches = 1,
-				.begin = 0, .end = 1,
-				.between = "one write; the switch to the reader's "
-					   "process comes after the stamp",
+				.name = "write.processes", .begin = 0, .end = 1,
+				.between = "one write in the writer's process",
 			},
 			{
-				.name = "read.processes", .switches = 1,
-				.begin = 2, .end = 3, .from = 1, .to = 1,
-				.between = "one read; the switch to the writer's "
-					   "process comes after the stamp",
+				.name = "read.processes", .begin = 2, .end = 3,
+				.from = 1, .to = 1,
+				.between = "one read in the reader's process",
 			},
 		},
 	},
@@ -183,6 +181,7 @@ const struct km_bench km_channel[] = {
 		.batch = LARGE_BATCH,
 		.argument = large_sizes,
 		.unit = KM_BYTES,
+		.switches = 2,
 		.setup = open_shared,
 		.teardown = close_shared,
 		.role = {
@@ -191,16 +190,13 @@ const struct km_bench km_channel[] = {
 		},
 		.span = {
 			{
-				.name = "write.processes", .switches = 1,
-				.begin = 0, .end = 1,
-				.between = "one write; the switch to the reader's "
-					   "process comes after the stamp",
+				.name = "write.processes", .begin = 0, .end = 1,
+				.between = "one write in the writer's process",
 			},
 			{
-				.name = "read.processes", .switches = 1,
-				.begin = 2, .end = 3, .from = 1, .to = 1,
-				.between = "one read; the switch to the writer's "
-					   "process comes after the stamp",
+				.name = "read.processes", .begin = 2, .end = 3,
+				.from = 1, .to = 1,
+				.between = "one read in the reader's process",
 			},
 		},
 	},
