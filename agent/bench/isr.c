@@ -17,8 +17,7 @@ static void detach(struct km_run *r)
 static void interrupted(struct km_run *r)
 {
 	for_each_sample(r) {
-		port_irq_raise(&irq);
-		stamp(r, 1);
+		r->row[1] = port_irq_raise(&irq);
 		r->row[0] = irq.at;
 		check(r, port_irq_wait(&irq) == 1);
 		record(r);

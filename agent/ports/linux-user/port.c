@@ -144,10 +144,13 @@ static void inspect(const struct seat *s, struct km_counts *c)
 static void count(const struct rusage *before, struct km_counts *c)
 {
 	struct rusage now;
+	uint32_t forced;
 
 	getrusage(RUSAGE_SELF, &now);
-	c->switches += (uint32_t)(now.ru_nvcsw + now.ru_nivcsw -
-				  before->ru_nvcsw - before->ru_nivcsw);
+	forced = (uint32_t)(now.ru_nivcsw - before->ru_nivcsw);
+	c->switches += (uint32_t)(now.ru_nvcsw - before->ru_nvcsw) + forced;
+	if (!port.realtime)
+		c->preempted += forced;
 	c->faults += (uint32_t)(now.ru_minflt + now.ru_majflt -
 				before->ru_minflt - before->ru_majflt);
 }
@@ -267,6 +270,7 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 	counts->switches += port.last_switches;
 	for (uint32_t i = 0; i < n; i++) {
 		counts->switches += g->counts[i].switches;
+		counts->preempted += g->counts[i].preempted;
 		counts->faults += g->counts[i].faults;
 		counts->strayed += g->counts[i].strayed;
 		counts->demoted += g->counts[i].demoted;
@@ -388,23 +392,37 @@ void port_irq_detach(struct port_irq *irq)
 	close(irq->timer);
 }
 
-void port_irq_raise(struct port_irq *irq)
+static bool expired(const struct port_irq *irq)
+{
+	struct itimerspec left;
+
+	return !timerfd_gettime(irq->timer, &left) &&
+	       !left.it_value.tv_sec && !left.it_value.tv_nsec;
+}
+
+port_ticks port_irq_raise(struct port_irq *irq)
 {
 	const struct itimerspec soon = { .it_value.tv_nsec = 20000 };
-	port_ticks now, last, due, least = (port_ticks)-1;
 
-	timerfd_settime(irq->timer, 0, &soon, NULL);
-	last = port_now();
-	due = last + port_ticks_of_us(15);
-	/* The interrupt is the first gap, behind its time, that dwarfs a turn of this loop. */
+	/*
+	 * The interrupt is the gap, behind its time, that dwarfs a turn of the
+	 * inner loop and leaves the timer expired. After any other gap, which
+	 * is the machine's own, the timer is set once more.
+	 */
 	for (;;) {
+		port_ticks now, last, due, least = (port_ticks)-1;
+
+		timerfd_settime(irq->timer, 0, &soon, NULL);
 		now = port_now();
-		if (now - last < least)
-			least = now - last;
-		else if (now >= due && now - last > 6 * least)
-			return;
-		irq->at = now;
-		last = now;
+		due = now + port_ticks_of_us(15);
+		do {
+			irq->at = last = now;
+			now = port_now();
+			if (now - last < least)
+				least = now - last;
+		} while (now < due || now - last <= 6 * least);
+		if (expired(irq))
+			return now;
 	}
 }
 
