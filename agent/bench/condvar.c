@@ -54,14 +54,17 @@ static void signaller(struct km_run *r)
 	}
 }
 
+/* All wait once more after the last sample: none ends while another is timed. */
 static void one_of_many(struct km_run *r)
 {
 	uint32_t seen = 0;
 
 	port_mutex_lock(&mutex);
-	for_each_sample(r) {
+	for (;;) {
 		while (signals == seen)
 			port_cond_wait(&cond, &mutex);
+		if (seen == r->samples)
+			break;
 		/* All but the last write where the last one's stamp is to stand. */
 		stamp(r, 1);
 		check(r, signals == ++seen);
@@ -80,6 +83,8 @@ static void broadcaster(struct km_run *r)
 		stamp(r, 0);
 		port_cond_broadcast(&cond);
 	}
+	count_signal();
+	port_cond_broadcast(&cond);
 }
 
 static const uint32_t waiters[] = { 1, 2, 4, 8, 16, 32, 64, 0 };
