@@ -60,8 +60,8 @@ const struct km_bench km_isr[] = {
 			{
 				.name = "resume.interrupted.thread.{from}",
 				.between = "the last stamp before or in the "
-					   "interrupt, to the next instruction "
-					   "of the thread",
+					   "interrupt, to the next stamp of "
+					   "the thread",
 			},
 		},
 	},
