@@ -9,11 +9,13 @@
 //! 4. [`stats`] holds the statistics, pure functions with their sources.
 //! 5. [`summary`] makes one line per metric of a run: value, interval, tails, status.
 //! 6. [`machine`] reads what the machine is; [`doctor`] judges what on it makes numbers worse.
-//! 7. [`report`] makes text for people.
+//! 7. [`report`] makes text for people, [`export`] what other programs read, [`catalog`] the page of all metrics.
 //!
 //! A bad measurement is a value in the run ([`run::Outcome`]), never an error.
 
+pub mod catalog;
 pub mod doctor;
+pub mod export;
 pub mod histogram;
 pub mod machine;
 pub mod record;

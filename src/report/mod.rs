@@ -1,3 +1,316 @@
 //! What people read: each report is text made from values, without I/O.
 
+use std::collections::BTreeSet;
+
+use crate::run::{Fact, Outcome, Run, Session, Unit};
+use crate::summary::{Status, Summary};
+
 pub mod doctor;
+pub mod number;
+pub mod row;
+pub mod terminal;
+pub mod text;
+
+/// The object that a metric belongs to: its id up to the first dot.
+#[must_use]
+pub fn object(id: &str) -> &str {
+    id.split_once('.').map_or(id, |(object, _)| object)
+}
+
+/// Consecutive items of the same key, each group with its key, in the order given.
+pub(crate) fn grouped<T, K: PartialEq>(items: &[T], key: impl Fn(&T) -> K) -> Vec<(K, Vec<&T>)> {
+    let mut groups: Vec<(K, Vec<&T>)> = Vec::new();
+    for item in items {
+        let of = key(item);
+        match groups.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((of, vec![item])),
+        }
+    }
+    groups
+}
+
+/// What was measured and how, as labelled lines: the kernel, the machine, the
+/// clock, the method. What is not known is `-` or left out; texts are as they
+/// came and not yet safe to show.
+#[must_use]
+pub fn provenance(run: &Run, summaries: &[Summary]) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("kernel", kernel(run))];
+    if !run.host.is_empty() {
+        let label = if measured_itself(run) {
+            "machine"
+        } else {
+            "host"
+        };
+        lines.push((label, machine(run)));
+    }
+    if !run.sessions.is_empty() {
+        lines.push(("clock", clock(run, summaries)));
+        lines.push(("agent", agent(run)));
+        lines.push(("run", replicates(run, summaries)));
+    }
+    lines
+}
+
+fn fact<'a>(facts: &'a [Fact], name: &str) -> Option<&'a str> {
+    facts
+        .iter()
+        .find(|fact| fact.name == name)
+        .map(|fact| fact.value.as_str())
+        .filter(|value| !value.is_empty())
+}
+
+fn session_fact<'a>(run: &'a Run, name: &str) -> Option<&'a str> {
+    run.sessions.iter().find_map(|s| fact(&s.facts, name))
+}
+
+/// Whether the kernel under test is that of the machine that ran the tool.
+fn measured_itself(run: &Run) -> bool {
+    match (
+        session_fact(run, "kernel"),
+        fact(&run.host, "kernel_release"),
+    ) {
+        (Some(kernel), Some(release)) => kernel.contains(release),
+        (None, _) => true,
+        (Some(_), None) => false,
+    }
+}
+
+fn kernel(run: &Run) -> String {
+    let by_host = || {
+        let release = fact(&run.host, "kernel_release")?;
+        let name = fact(&run.host, "kernel_name").unwrap_or("Linux");
+        Some(format!("{name} {release}"))
+    };
+    let mut parts = vec![session_fact(run, "kernel")
+        .map(str::to_owned)
+        .or_else(by_host)
+        .unwrap_or_else(|| "-".to_owned())];
+    let arch = run.sessions.first().map(|s| s.arch.as_str());
+    parts.extend(arch.or(fact(&run.host, "arch")).map(str::to_owned));
+    if measured_itself(run) {
+        parts.extend(fact(&run.host, "preemption").map(|mode| format!("preemption {mode}")));
+    }
+    parts.join("; ")
+}
+
+fn machine(run: &Run) -> String {
+    let known = |name: &str| fact(&run.host, name).unwrap_or("-");
+    let mut parts = vec![known("cpu_model").to_owned()];
+    match fact(&run.host, "cpu_count") {
+        Some("1") => parts.push("1 CPU".to_owned()),
+        Some(count) => parts.push(format!("{count} CPUs")),
+        None => {}
+    }
+    match fact(&run.host, "hypervisor") {
+        Some(hypervisor) => parts.push(format!("virtual ({hypervisor})")),
+        None => parts.push("no hypervisor seen".to_owned()),
+    }
+    parts.extend(fact(&run.host, "container").map(|c| format!("container {c}")));
+    parts.push(format!("governor {}", known("governor")));
+    parts.push(format!("load {}", known("load")));
+    parts.join("; ")
+}
+
+/// The different values of the sessions, in order.
+fn different<'a, T: PartialEq>(run: &'a Run, of: impl Fn(&'a Session) -> T) -> Vec<T> {
+    let mut values = Vec::new();
+    for value in run.sessions.iter().map(of) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values
+}
+
+fn clock(run: &Run, summaries: &[Summary]) -> String {
+    let clocks: Vec<String> = different(run, |s| (s.clock.name.as_str(), s.clock.unit))
+        .into_iter()
+        .map(|(name, unit)| {
+            let session = run
+                .sessions
+                .iter()
+                .find(|s| s.clock.name == name && s.clock.unit == unit);
+            match unit {
+                Unit::Cycles => {
+                    let hz = session.map_or(0, |s| s.clock.hz);
+                    format!("{name} {}", number::frequency(hz))
+                }
+                Unit::Instructions => format!("{name}, counts instructions, not time"),
+            }
+        })
+        .collect();
+    let mut text = clocks.join("; ");
+    if let [.., second] = clocks.as_slice() {
+        if clocks.len() > 1 {
+            text = format!(
+                "the sessions differ: {} and {second}",
+                clocks[..clocks.len() - 1].join("; ")
+            );
+        }
+    }
+    let cost = summaries.iter().find_map(|s| Some((s, s.clock_cost?)));
+    if let Some((summary, cost)) = cost {
+        let (value, unit) = shown_unit(summary, cost);
+        let value = number::Place::significant(value, 3).show(value);
+        text.push_str(&format!("; reading it costs {value} {unit}"));
+    }
+    text
+}
+
+/// A duration in the unit that it is shown in, and that unit's name.
+fn shown_unit(summary: &Summary, ticks: f64) -> (f64, &'static str) {
+    match summary.nanoseconds(ticks) {
+        Some(ns) => (ns, "ns"),
+        None => (ticks, "instructions"),
+    }
+}
+
+fn agent(run: &Run) -> String {
+    let mut parts = vec![different(run, |s| s.port.clone()).join(" and ")];
+    let cpus = different(run, |s| fact(&s.facts, "cpu").map(str::to_owned));
+    match cpus.as_slice() {
+        [None] => {}
+        [Some(cpu)] => parts.push(format!("pinned to CPU {cpu}")),
+        _ => parts.push("not the same CPU in all sessions".to_owned()),
+    }
+    let realtime = run.sessions.iter().filter(|s| s.realtime).count();
+    parts.push(if realtime == run.sessions.len() {
+        "real-time priority".to_owned()
+    } else if realtime == 0 {
+        "no real-time priority".to_owned()
+    } else {
+        format!(
+            "real-time priority in {realtime} of {} sessions",
+            run.sessions.len()
+        )
+    });
+    parts.extend(session_fact(run, "compiler").map(|compiler| {
+        let flags = session_fact(run, "flags").unwrap_or("");
+        format!("built by {compiler} {flags}").trim_end().to_owned()
+    }));
+    parts.join("; ")
+}
+
+fn replicates(run: &Run, summaries: &[Summary]) -> String {
+    let most = summaries.iter().map(|s| s.tried).max().unwrap_or(0);
+    let samples: BTreeSet<u64> = run
+        .metrics
+        .iter()
+        .flat_map(|metric| &metric.replicates)
+        .filter(|replicate| replicate.outcome == Outcome::Ok)
+        .map(|replicate| replicate.histogram.total())
+        .collect();
+    let mut text = plural(most as u64, "replicate");
+    if let (Some(least), Some(most)) = (samples.first(), samples.last()) {
+        let range = if least == most {
+            number::count(*most)
+        } else {
+            format!("{} to {}", number::count(*least), number::count(*most))
+        };
+        text.push_str(&format!("; {range} samples of a metric in each"));
+    }
+    if let Some(seed) = fact(&run.host, "seed") {
+        text.push_str(&format!("; seed {seed}"));
+    }
+    text
+}
+
+/// `1 sample`, `2 samples`.
+pub(crate) fn plural(count: u64, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {what}{s}", number::count(count))
+}
+
+/// Metrics that share a fate, and its reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What became of them; [`Status::Ok`]: they have a number, but not of every replicate.
+    pub status: Status,
+    /// Why; not yet safe to show.
+    pub reason: String,
+    /// Their ids, and how many replicates have no number, of how many.
+    pub metrics: Vec<(String, usize, usize)>,
+}
+
+/// All that has no number, by status and reason: skipped, failed, incomplete,
+/// then single replicates that were lost.
+#[must_use]
+pub fn problems(summaries: &[Summary]) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = Vec::new();
+    for summary in summaries {
+        let reasons: Vec<&str> = match summary.status {
+            Status::Ok => {
+                let mut reasons: Vec<&str> = summary.lost.iter().map(String::as_str).collect();
+                reasons.dedup();
+                reasons
+            }
+            _ => vec![summary.reason.as_deref().unwrap_or("no reason given")],
+        };
+        for reason in reasons {
+            let lost = match summary.status {
+                Status::Ok => summary.lost.iter().filter(|r| *r == reason).count(),
+                _ => summary.tried - summary.replicates,
+            };
+            let metric = (summary.id.clone(), lost, summary.tried);
+            let known = problems
+                .iter_mut()
+                .find(|p| p.status == summary.status && p.reason == reason);
+            match known {
+                Some(problem) if problem.metrics.contains(&metric) => {}
+                Some(problem) => problem.metrics.push(metric),
+                None => problems.push(Problem {
+                    status: summary.status,
+                    reason: reason.to_owned(),
+                    metrics: vec![metric],
+                }),
+            }
+        }
+    }
+    problems.sort_by_key(|problem| match problem.status {
+        Status::Skipped => 0,
+        Status::Failed => 1,
+        Status::Incomplete => 2,
+        Status::Ok => 3,
+    });
+    problems
+}
+
+/// What went wrong with the stream, in one sentence; `None` when nothing did.
+#[must_use]
+pub fn damage(run: &Run) -> Option<String> {
+    let damage = &run.damage;
+    let mut parts = Vec::new();
+    if damage.damaged > 0 {
+        parts.push(plural(damage.damaged, "damaged record"));
+    }
+    if damage.gaps > 0 {
+        parts.push(plural(damage.gaps, "gap"));
+    }
+    if damage.truncated > 0 {
+        parts.push(format!("{} cut off", plural(damage.truncated, "session")));
+    }
+    (!parts.is_empty()).then(|| {
+        format!(
+            "the record stream has {}; what they touched has no number, every number shown is whole",
+            parts.join(", ")
+        )
+    })
+}
+
+/// `132 measured, 3 skipped, 1 failed`; `incomplete` only where there is one.
+#[must_use]
+pub fn tally(summaries: &[Summary]) -> String {
+    let of = |status| summaries.iter().filter(|s| s.status == status).count();
+    let mut text = format!(
+        "{} measured, {} skipped, {} failed",
+        of(Status::Ok),
+        of(Status::Skipped),
+        of(Status::Failed)
+    );
+    let incomplete = of(Status::Incomplete);
+    if incomplete > 0 {
+        text.push_str(&format!(", {incomplete} incomplete"));
+    }
+    text
+}

@@ -1,0 +1,280 @@
+//! JSON, as `doc/run.schema.json` describes it: whole documents, a metric a line.
+
+use serde::Serialize;
+use serde_json::{json, Map, Value};
+
+use super::{shown, status, unit};
+use crate::report::text::steers;
+use crate::run::{Clock, Entry, Fact, Metric, Outcome, Proof, Run, Unit};
+use crate::summary::{summarise, Summary};
+
+/// The version of the documents.
+const SCHEMA: u32 = 1;
+
+/// A run: what it was made on, every metric, what went wrong with the stream.
+///
+/// What is not available is `null`, never 0. A document ends with a line end.
+#[must_use]
+pub fn run(run: &Run) -> String {
+    let summaries = summarise(run);
+    let metrics = summaries.iter().map(|summary| {
+        let metric = run.metrics.iter().find(|metric| metric.id == summary.id);
+        line(&MetricOut::of(summary, metric))
+    });
+    document(&[
+        ("host", line(&facts(&run.host))),
+        ("target", line(&target(run))),
+        ("metrics", list(metrics)),
+        (
+            "damage",
+            line(&json!({
+                "damaged": run.damage.damaged,
+                "gaps": run.damage.gaps,
+                "truncated": run.damage.truncated,
+                "log_lines": run.damage.log_lines,
+            })),
+        ),
+    ])
+}
+
+/// A catalog: what each metric is. A document ends with a line end.
+#[must_use]
+pub fn catalog(entries: &[Entry]) -> String {
+    let entries = entries.iter().map(|entry| line(&EntryOut::of(entry)));
+    document(&[("catalog", list(entries))])
+}
+
+fn document(parts: &[(&str, String)]) -> String {
+    let mut text = format!("{{\n\"schema\": {SCHEMA}");
+    for (name, value) in parts {
+        text.push_str(&format!(",\n\"{name}\": {value}"));
+    }
+    text.push_str("\n}\n");
+    text
+}
+
+fn list(lines: impl Iterator<Item = String>) -> String {
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() {
+        return "[]".to_owned();
+    }
+    format!("[\n{}\n]", lines.join(",\n"))
+}
+
+/// A value in one line. What would steer a terminal stands only in strings, and
+/// there as `\u001b`.
+fn line(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).expect("keys are strings");
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                safe.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+/// Facts as an object; of a name that comes twice the first counts.
+fn facts(facts: &[Fact]) -> Value {
+    let mut map = Map::new();
+    for fact in facts {
+        map.entry(fact.name.clone())
+            .or_insert_with(|| Value::from(fact.value.clone()));
+    }
+    Value::Object(map)
+}
+
+fn clock(clock: &Clock) -> Value {
+    let (unit, hz) = match clock.unit {
+        Unit::Cycles => ("cycles", Some(clock.hz)),
+        Unit::Instructions => ("instructions", None),
+    };
+    json!({ "name": clock.name, "unit": unit, "hz": hz })
+}
+
+/// What was measured on: the first session, and each session's own.
+fn target(run: &Run) -> Value {
+    let Some(first) = run.sessions.first() else {
+        return Value::Null;
+    };
+    let sessions: Vec<Value> = run
+        .sessions
+        .iter()
+        .map(|session| {
+            json!({
+                "port": session.port,
+                "arch": session.arch,
+                "clock": clock(&session.clock),
+                "realtime": session.realtime,
+                "complete": session.complete,
+                "facts": facts(&session.facts),
+            })
+        })
+        .collect();
+    json!({
+        "port": first.port,
+        "arch": first.arch,
+        "clock": clock(&first.clock),
+        "realtime": run.sessions.iter().all(|session| session.realtime),
+        "sessions": sessions,
+    })
+}
+
+/// One metric; times in its unit, of one operation.
+#[derive(Serialize)]
+struct MetricOut<'a> {
+    id: &'a str,
+    case: &'a str,
+    status: &'static str,
+    reason: Option<&'a str>,
+    unit: &'static str,
+    median: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    p90: Option<f64>,
+    p99: Option<f64>,
+    max: Option<f64>,
+    cold: Option<f64>,
+    gross: Option<f64>,
+    net: Option<f64>,
+    clock_cost: Option<f64>,
+    replicates: usize,
+    tried: usize,
+    samples: u64,
+    batch: Option<u64>,
+    switches: Option<u64>,
+    expected: Option<u64>,
+    bytes: Option<u64>,
+    items: Option<u64>,
+    bytes_per_second: Option<f64>,
+    items_per_second: Option<f64>,
+    replicate_medians: Vec<Option<f64>>,
+    lost: &'a [String],
+    proofs: Vec<ProofOut<'a>>,
+    about: Option<&'a str>,
+    between: Option<&'a str>,
+    via: Option<&'a str>,
+}
+
+impl<'a> MetricOut<'a> {
+    fn of(summary: &'a Summary, metric: Option<&'a Metric>) -> Self {
+        let in_unit = |ticks| shown(summary, ticks);
+        let replicates = metric.map_or(&[][..], |metric| &metric.replicates);
+        let medians = replicates.iter().map(|replicate| {
+            let ok = replicate.outcome == Outcome::Ok;
+            let median = replicate.histogram.median().filter(|_| ok)?;
+            in_unit(Some(median / replicate.batch.max(1) as f64))
+        });
+        let known = |text: fn(&Entry) -> &str| {
+            let entry = summary.entry.as_ref();
+            entry.map(text).filter(|text| !text.is_empty())
+        };
+        MetricOut {
+            id: &summary.id,
+            case: &summary.case,
+            status: status(summary.status),
+            reason: summary.reason.as_deref(),
+            unit: unit(summary.unit),
+            median: in_unit(summary.median),
+            low: in_unit(summary.low),
+            high: in_unit(summary.high),
+            p90: in_unit(summary.p90),
+            p99: in_unit(summary.p99),
+            max: in_unit(summary.max),
+            cold: in_unit(summary.cold),
+            gross: in_unit(summary.gross),
+            net: in_unit(summary.net),
+            clock_cost: in_unit(summary.clock_cost),
+            replicates: summary.replicates,
+            tried: summary.tried,
+            samples: summary.samples,
+            batch: summary.median.map(|_| summary.batch),
+            switches: summary.switches,
+            expected: summary.expected,
+            bytes: summary.bytes,
+            items: summary.items,
+            bytes_per_second: summary.bytes_per_second,
+            items_per_second: summary.items_per_second,
+            replicate_medians: medians.collect(),
+            lost: &summary.lost,
+            proofs: ProofOut::all(replicates.iter().flat_map(|r| &r.proofs)),
+            about: known(|entry| &entry.about),
+            between: known(|entry| &entry.between),
+            via: known(|entry| &entry.via),
+        }
+    }
+}
+
+/// An invariant over the replicates that have it: a value of each.
+#[derive(Serialize)]
+struct ProofOut<'a> {
+    name: &'a str,
+    counted: Vec<u64>,
+    low: Vec<u64>,
+    /// No bound is `None`.
+    high: Vec<Option<u64>>,
+}
+
+impl<'a> ProofOut<'a> {
+    fn all(proofs: impl Iterator<Item = &'a Proof>) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for proof in proofs {
+            let at = all.iter().position(|known| known.name == proof.name);
+            let at = at.unwrap_or_else(|| {
+                all.push(ProofOut {
+                    name: &proof.name,
+                    counted: Vec::new(),
+                    low: Vec::new(),
+                    high: Vec::new(),
+                });
+                all.len() - 1
+            });
+            all[at].counted.push(proof.counted);
+            all[at].low.push(proof.low);
+            all[at]
+                .high
+                .push(Some(proof.high).filter(|high| *high != u64::MAX));
+        }
+        all
+    }
+}
+
+#[derive(Serialize)]
+struct EntryOut<'a> {
+    id: &'a str,
+    case: &'a str,
+    about: &'a str,
+    between: &'a str,
+    via: &'a str,
+    from: u32,
+    to: u32,
+    switches: u64,
+    batch: u64,
+    bytes: Option<u64>,
+    items: Option<u64>,
+    needs: &'a [String],
+}
+
+impl<'a> EntryOut<'a> {
+    fn of(entry: &'a Entry) -> Self {
+        EntryOut {
+            id: &entry.metric,
+            case: &entry.case,
+            about: &entry.about,
+            between: &entry.between,
+            via: &entry.via,
+            from: entry.stamps.0,
+            to: entry.stamps.1,
+            switches: entry.switches,
+            batch: entry.batch.max(1),
+            bytes: entry.bytes,
+            items: entry.items,
+            needs: &entry.needs,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Markdown as GitHub reads it.
+
+use std::fmt::Write;
+
+use crate::report::row::Row;
+use crate::report::text::plain;
+use crate::report::{damage, grouped, object, problems, provenance, tally};
+use crate::run::{Run, Unit};
+use crate::summary::{summarise, Status};
+
+/// A run: what was measured, a table for each object, what has no number and why.
+#[must_use]
+pub fn run(run: &Run) -> String {
+    let summaries = summarise(run);
+    let rows = Row::all(&summaries);
+    let mut out = String::new();
+    for (label, text) in provenance(run, &summaries) {
+        let _ = writeln!(out, "- {label}: {}", escape(&text));
+    }
+    for (unit, rows) in grouped(&rows, |row| row.unit) {
+        let (per, net) = match unit {
+            Unit::Cycles => ("ns per operation", "net cycles"),
+            Unit::Instructions => ("instructions per operation", "net"),
+        };
+        for (object, rows) in grouped(&rows, |row| object(&row.id).to_owned()) {
+            let _ = writeln!(out, "\n### {}\n", escape(&object));
+            let _ = writeln!(
+                out,
+                "| {per} | median | interval | p99 | worst | cold | {net} | rate |"
+            );
+            out.push_str("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+            for row in rows {
+                let figures = [
+                    &row.median,
+                    &row.interval,
+                    &row.p99,
+                    &row.worst,
+                    &row.cold,
+                    &row.net,
+                    &row.rate,
+                ];
+                let _ = write!(out, "| {} |", code(&row.id));
+                for figure in figures {
+                    let _ = write!(out, " {} |", escape(figure));
+                }
+                out.push('\n');
+            }
+        }
+    }
+    out.push('\n');
+    for problem in problems(&summaries) {
+        let what = match problem.status {
+            Status::Ok => "replicates lost",
+            other => super::status(other),
+        };
+        let ids: Vec<String> = problem
+            .metrics
+            .iter()
+            .map(|(id, lost, tried)| match problem.status {
+                Status::Ok => format!("{} ({lost} of {tried})", code(id)),
+                _ => code(id),
+            })
+            .collect();
+        let _ = writeln!(
+            out,
+            "- **{what}**: {}: {}",
+            escape(&problem.reason),
+            ids.join(", ")
+        );
+    }
+    if let Some(damage) = damage(run) {
+        let _ = writeln!(out, "- **damage**: {}", escape(&damage));
+    }
+    if !out.ends_with("\n\n") {
+        out.push('\n');
+    }
+    let _ = writeln!(out, "{}.", tally(&summaries));
+    if !rows.is_empty() {
+        out.push_str(
+            "The interval holds the median with 95 % confidence or more. A figure with \\* is the mean of a batch of operations. Net is the median less reading the clock.\n",
+        );
+    }
+    out
+}
+
+/// Text that Markdown shows as it is, in a paragraph or in a cell of a table:
+/// no markup, no HTML, no line end.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in plain(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            // No account is mentioned and no address becomes a link.
+            '@' => out.push_str("&#64;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '$' => {
+                out.push('\\');
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// An id as code; one that is not made of the characters of ids is escaped instead.
+#[must_use]
+pub fn code(id: &str) -> String {
+    let ordinary = |c: char| c.is_ascii_alphanumeric() || ".+-_".contains(c);
+    if !id.is_empty() && id.chars().all(ordinary) {
+        format!("`{id}`")
+    } else {
+        escape(id)
+    }
+}

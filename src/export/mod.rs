@@ -1,0 +1,33 @@
+//! Runs and catalogs in formats that other programs read.
+
+pub mod csv;
+pub mod json;
+pub mod markdown;
+
+use crate::run::Unit;
+use crate::summary::{Status, Summary};
+
+/// What the times of a metric are, as the formats name it.
+#[must_use]
+pub fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Cycles => "ns",
+        Unit::Instructions => "instructions",
+    }
+}
+
+/// A status, as the formats name it.
+#[must_use]
+pub fn status(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "ok",
+        Status::Skipped => "skipped",
+        Status::Failed => "failed",
+        Status::Incomplete => "incomplete",
+    }
+}
+
+/// Ticks in the unit that the formats use: nanoseconds, or instructions.
+fn shown(summary: &Summary, ticks: Option<f64>) -> Option<f64> {
+    ticks.map(|ticks| summary.nanoseconds(ticks).unwrap_or(ticks))
+}

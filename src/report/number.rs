@@ -1,0 +1,190 @@
+//! Numbers as people read them: no more digits than what was measured supports.
+
+/// Most significant digits of any number.
+const SIGNIFICANT: i32 = 4;
+/// Significant digits of a number without an interval.
+const UNSUPPORTED: i32 = 3;
+
+/// A power of ten: the place of the last digit that is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place(i32);
+
+impl Place {
+    /// The place down to which a value with this interval is known: that of the
+    /// first digit of half the interval's width, at most four significant digits
+    /// and at least one. Without an interval: three significant digits.
+    ///
+    /// `grain` is the least step that the value could have been measured in.
+    #[must_use]
+    pub fn of(value: f64, interval: Option<(f64, f64)>, grain: f64) -> Self {
+        let Some(first) = magnitude(value) else {
+            return Place(magnitude(grain).unwrap_or(0));
+        };
+        let place = match interval {
+            None => first - UNSUPPORTED + 1,
+            Some((low, high)) => magnitude(((high - low) / 2.0).max(grain / 2.0))
+                .unwrap_or(i32::MIN)
+                .max(first - SIGNIFICANT + 1),
+        };
+        Place(place.min(first))
+    }
+
+    /// The place for a single value beside one that is known down to this place.
+    #[must_use]
+    pub fn beside(self, value: f64) -> Self {
+        let coarse = magnitude(value).map_or(self.0, |first| first - SIGNIFICANT + 1);
+        Place(self.0.max(coarse))
+    }
+
+    /// So many significant digits of a value.
+    #[must_use]
+    pub fn significant(value: f64, digits: i32) -> Self {
+        Place(magnitude(value).map_or(0, |first| first - digits + 1))
+    }
+
+    /// So many digits behind the point.
+    #[must_use]
+    pub fn decimals(digits: i32) -> Self {
+        Place(-digits)
+    }
+
+    /// The value rounded to this place, thousands separated by commas.
+    #[must_use]
+    pub fn show(self, value: f64) -> String {
+        if !value.is_finite() {
+            return "-".to_owned();
+        }
+        let text = if self.0 > 0 {
+            let rounded = (value / 10f64.powi(self.0)).round();
+            if rounded == 0.0 {
+                "0".to_owned()
+            } else {
+                format!("{rounded:.0}{}", "0".repeat(self.0.unsigned_abs() as usize))
+            }
+        } else {
+            format!("{value:.*}", self.0.unsigned_abs() as usize)
+        };
+        let digits = text.strip_prefix('-').unwrap_or(&text);
+        if digits.bytes().all(|b| b == b'0' || b == b'.') {
+            return digits.to_owned();
+        }
+        let separated = separate(digits);
+        match text.strip_prefix('-') {
+            Some(_) => format!("-{separated}"),
+            None => separated,
+        }
+    }
+}
+
+/// The power of ten of the first digit; `None` of 0 and of what is no number.
+fn magnitude(value: f64) -> Option<i32> {
+    (value.is_finite() && value != 0.0).then(|| value.abs().log10().floor() as i32)
+}
+
+fn separate(digits: &str) -> String {
+    let (whole, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
+    let mut text = String::with_capacity(digits.len() + whole.len() / 3);
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text + fraction
+}
+
+/// A count, thousands separated by commas.
+#[must_use]
+pub fn count(value: u64) -> String {
+    separate(&value.to_string())
+}
+
+/// A quantity per second: `5.21 GB/s`, `12.3 M/s` (powers of ten). `unit` is `B`, or empty for items.
+#[must_use]
+pub fn rate(per_second: f64, unit: &str) -> String {
+    let (scale, prefix) = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")]
+        .into_iter()
+        .find(|(scale, _)| per_second.abs() >= *scale)
+        .unwrap_or((1.0, ""));
+    let value = per_second / scale;
+    let text = Place::significant(value, UNSUPPORTED).show(value);
+    format!("{text} {prefix}{unit}/s")
+}
+
+/// A frequency: `2.596 GHz`.
+#[must_use]
+pub fn frequency(hz: u64) -> String {
+    let (scale, prefix) = [(1e9, "G"), (1e6, "M"), (1e3, "k")]
+        .into_iter()
+        .find(|(scale, _)| hz as f64 >= *scale)
+        .unwrap_or((1.0, ""));
+    let value = hz as f64 / scale;
+    let text = format!("{value:.3}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{text} {prefix}Hz")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(value: f64, half: f64) -> String {
+        Place::of(value, Some((value - half, value + half)), 0.0).show(value)
+    }
+
+    #[test]
+    fn digits_follow_the_interval() {
+        let cases = [
+            (1183.42, 60.0, "1,180"),
+            (1183.42, 600.0, "1,200"),
+            (1183.42, 3.5, "1,183"),
+            (1183.42, 0.01, "1,183"),
+            (24.013, 0.02, "24.01"),
+            (24.013, 0.2, "24.0"),
+            (24.013, 2.0, "24"),
+            (0.2713, 5.0, "0.3"),
+            (1_056_321.0, 0.0, "1,056,000"),
+            (9.9996, 0.001, "10.000"),
+        ];
+        for (value, half, text) in cases {
+            assert_eq!(shown(value, half), text, "{value} +- {half}");
+        }
+    }
+
+    #[test]
+    fn without_an_interval_there_are_three_digits() {
+        assert_eq!(Place::of(1183.4, None, 1.0).show(1183.4), "1,180");
+        assert_eq!(Place::of(0.5012, None, 1.0).show(0.5012), "0.501");
+    }
+
+    #[test]
+    fn no_digit_is_finer_than_the_clock() {
+        let same = Some((1183.4, 1183.4));
+        assert_eq!(Place::of(1183.4, same, 10.0).show(1183.4), "1,183");
+        assert_eq!(Place::of(33.4, same, 10.0).show(33.4), "33");
+        assert_eq!(Place::of(33.4, Some((33.4, 33.4)), 200.0).show(33.4), "30");
+    }
+
+    #[test]
+    fn zero_has_no_sign_and_what_is_no_number_has_no_digits() {
+        assert_eq!(Place(-2).show(-0.001), "0.00");
+        assert_eq!(Place(1).show(-2.0), "0");
+        assert_eq!(Place(0).show(f64::NAN), "-");
+        assert_eq!(Place(0).show(-1234.0), "-1,234");
+        assert_eq!(Place::of(0.0, Some((0.0, 0.0)), 0.0).show(0.0), "0");
+    }
+
+    #[test]
+    fn rates_and_frequencies_have_prefixes() {
+        assert_eq!(rate(5.2149e9, "B"), "5.21 GB/s");
+        assert_eq!(rate(12.34e6, ""), "12.3 M/s");
+        assert_eq!(rate(999.0, "B"), "999 B/s");
+        assert_eq!(frequency(2_596_128_038), "2.596 GHz");
+        assert_eq!(frequency(120_000_000), "120 MHz");
+        assert_eq!(frequency(32_768), "32.768 kHz");
+        assert_eq!(
+            count(18_446_744_073_709_551_615),
+            "18,446,744,073,709,551,615"
+        );
+    }
+}

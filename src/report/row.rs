@@ -1,0 +1,108 @@
+//! One metric as the cells of a table.
+
+use super::number::{self, Place};
+use crate::run::Unit;
+use crate::summary::{Status, Summary};
+
+/// What a cell shows that has no value.
+pub const UNAVAILABLE: &str = "-";
+/// What follows a value that is the mean of a batch of operations.
+pub const OF_A_BATCH: &str = "*";
+
+/// A metric that has a number, each figure rounded to what the interval of its
+/// median supports. Times are nanoseconds of one operation, or instructions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The metric's id, not yet safe to show.
+    pub id: String,
+    /// What the times are.
+    pub unit: Unit,
+    /// The median.
+    pub median: String,
+    /// The interval of the median, `low..high`.
+    pub interval: String,
+    /// Half the interval's width in per cent of the median.
+    pub spread: String,
+    /// The 99th percentile, marked where it is one of batches.
+    pub p99: String,
+    /// The greatest sample, marked where it is one of batches.
+    pub worst: String,
+    /// The first operation.
+    pub cold: String,
+    /// The median less the reading of the clock, in ticks.
+    pub net: String,
+    /// Bytes or items per second.
+    pub rate: String,
+}
+
+impl Row {
+    /// The rows of all metrics that have a number, in the order given.
+    #[must_use]
+    pub fn all(summaries: &[Summary]) -> Vec<Row> {
+        summaries.iter().filter_map(Row::of).collect()
+    }
+
+    fn of(summary: &Summary) -> Option<Row> {
+        let ticks = summary.median.filter(|_| summary.status == Status::Ok)?;
+        let shown = |ticks: f64| summary.nanoseconds(ticks).unwrap_or(ticks);
+        let interval = summary.low.zip(summary.high);
+        let grain = 1.0 / summary.batch.max(1) as f64;
+        let median = shown(ticks);
+        let place = Place::of(
+            median,
+            interval.map(|(low, high)| (shown(low), shown(high))),
+            shown(grain),
+        );
+        let beside = |value: Option<f64>| {
+            value
+                .map(shown)
+                .map_or_else(unavailable, |value| place.beside(value).show(value))
+        };
+        let tail = |value: Option<f64>| match value {
+            Some(_) if summary.batch > 1 => beside(value) + OF_A_BATCH,
+            _ => beside(value),
+        };
+        Some(Row {
+            id: summary.id.clone(),
+            unit: summary.unit,
+            median: place.show(median),
+            interval: interval.map_or_else(unavailable, |(low, high)| {
+                format!("{}..{}", place.show(shown(low)), place.show(shown(high)))
+            }),
+            spread: interval.map_or_else(unavailable, |(low, high)| spread(ticks, low, high)),
+            p99: tail(summary.p99),
+            worst: tail(summary.max),
+            cold: beside(summary.cold),
+            net: summary.net.map_or_else(unavailable, |net| {
+                Place::of(ticks, interval, grain).show(net)
+            }),
+            rate: rate(summary),
+        })
+    }
+}
+
+fn unavailable() -> String {
+    UNAVAILABLE.to_owned()
+}
+
+/// The least spread that is written as a number, per cent.
+const LEAST_SPREAD: f64 = 0.1;
+
+fn spread(median: f64, low: f64, high: f64) -> String {
+    if median <= 0.0 {
+        return unavailable();
+    }
+    let percent = (high - low) / 2.0 / median * 100.0;
+    if percent < LEAST_SPREAD {
+        format!("<{LEAST_SPREAD}%")
+    } else {
+        let digits = if percent < 10.0 { 1 } else { 0 };
+        format!("{percent:.digits$}%")
+    }
+}
+
+fn rate(summary: &Summary) -> String {
+    let bytes = summary.bytes_per_second.map(|rate| number::rate(rate, "B"));
+    let items = || summary.items_per_second.map(|rate| number::rate(rate, ""));
+    bytes.or_else(items).unwrap_or_else(unavailable)
+}

@@ -1,0 +1,878 @@
+//! Reports for the terminal: the table of a run, one distribution, the catalog.
+
+use std::fmt::Write;
+
+use super::number::{self, Place};
+use super::row::{Row, OF_A_BATCH, UNAVAILABLE};
+use super::text::{paragraph, plain};
+use super::{damage, grouped, object, plural, problems, provenance, tally, Problem};
+use crate::run::{Entry, Metric, Outcome, Proof, Run, Unit};
+use crate::summary::{summarise, Status, Summary};
+
+/// Whether text carries colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// Plain text.
+    Never,
+    /// ANSI escape sequences: bold, dim, red.
+    Always,
+}
+
+/// How a report looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Characters in a line; fewer than 60 are taken as 60.
+    pub width: usize,
+    /// Whether there are colours.
+    pub colour: Colour,
+}
+
+/// The narrowest that a report can be.
+const LEAST_WIDTH: usize = 60;
+/// Blanks between two columns.
+const GAP: usize = 2;
+/// An id that is longer stands on a line of its own, its figures below it.
+const LONGEST_NAME: usize = 42;
+/// What stands before an id below its object, or below its sentence.
+const INDENT: &str = "  ";
+
+#[derive(Clone, Copy)]
+enum Ink {
+    Bold,
+    Dim,
+    Red,
+}
+
+impl Style {
+    fn width(self) -> usize {
+        self.width.max(LEAST_WIDTH)
+    }
+
+    fn paint(self, ink: Ink, text: &str) -> String {
+        let code = match (self.colour, ink) {
+            (Colour::Never, _) => return text.to_owned(),
+            (Colour::Always, Ink::Bold) => "1",
+            (Colour::Always, Ink::Dim) => "2",
+            (Colour::Always, Ink::Red) => "31",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+/// A run as a table: what was measured, a row for each metric that has a number,
+/// then everything that has none and why, then the tally.
+#[must_use]
+pub fn table(run: &Run, style: &Style) -> String {
+    let summaries = summarise(run);
+    let rows = Row::all(&summaries);
+    let mut out = String::new();
+    header(&mut out, run, &summaries, *style);
+    for (unit, rows) in grouped(&rows, |row| row.unit) {
+        out.push('\n');
+        Layout::of(unit, &rows, style.width()).write(&mut out, &rows, *style);
+    }
+    for problem in problems(&summaries) {
+        out.push('\n');
+        write_problem(&mut out, &problem, *style);
+    }
+    if let Some(damage) = damage(run) {
+        out.push('\n');
+        let mut text = String::new();
+        paragraph(&mut text, "", &damage, style.width());
+        out.push_str(&painted_lines(*style, Ink::Red, &text));
+    }
+    out.push('\n');
+    out.push_str(&tally(&summaries));
+    out.push('\n');
+    out
+}
+
+fn painted_lines(style: Style, ink: Ink, text: &str) -> String {
+    text.lines().fold(String::new(), |mut out, line| {
+        out.push_str(&style.paint(ink, line));
+        out.push('\n');
+        out
+    })
+}
+
+fn header(out: &mut String, run: &Run, summaries: &[Summary], style: Style) {
+    const LABEL: usize = 9;
+    for (label, text) in provenance(run, summaries) {
+        let mut lines = String::new();
+        paragraph(
+            &mut lines,
+            &format!("{label:<LABEL$}"),
+            &plain(&text),
+            style.width(),
+        );
+        match lines.split_at_checked(LABEL) {
+            Some((label, rest)) => {
+                out.push_str(&style.paint(Ink::Dim, label));
+                out.push_str(rest);
+            }
+            None => out.push_str(&lines),
+        }
+    }
+}
+
+/// A column of figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Median,
+    Interval,
+    Spread,
+    P99,
+    Worst,
+    Cold,
+    Net,
+    Rate,
+}
+
+impl Column {
+    fn title(self, unit: Unit) -> &'static str {
+        match (self, unit) {
+            (Column::Median, _) => "median",
+            (Column::Interval, _) => "interval",
+            (Column::Spread, _) => "+-",
+            (Column::P99, _) => "p99",
+            (Column::Worst, _) => "worst",
+            (Column::Cold, _) => "cold",
+            (Column::Net, Unit::Cycles) => "cycles",
+            (Column::Net, Unit::Instructions) => "net",
+            (Column::Rate, _) => "rate",
+        }
+    }
+
+    fn cell(self, row: &Row) -> &str {
+        match self {
+            Column::Median => &row.median,
+            Column::Interval => &row.interval,
+            Column::Spread => &row.spread,
+            Column::P99 => &row.p99,
+            Column::Worst => &row.worst,
+            Column::Cold => &row.cold,
+            Column::Net => &row.net,
+            Column::Rate => &row.rate,
+        }
+    }
+
+    /// Whether its values may end in a mark, for which the others keep a place.
+    fn is_marked(self) -> bool {
+        matches!(self, Column::P99 | Column::Worst)
+    }
+
+    fn text(self, row: &Row, marks: Marks) -> String {
+        let text = self.cell(row);
+        if marks == Marks::Some && self.is_marked() && !text.ends_with(OF_A_BATCH) {
+            return format!("{text} ");
+        }
+        text.to_owned()
+    }
+}
+
+/// Whether any row has a figure of batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Marks {
+    None,
+    Some,
+}
+
+/// The columns of a table and how wide they are.
+struct Layout {
+    unit: Unit,
+    name: usize,
+    columns: Vec<(Column, usize)>,
+    marks: Marks,
+}
+
+impl Layout {
+    /// The most columns that fit: the interval becomes a percentage first, then
+    /// the least telling columns go.
+    fn of(unit: Unit, rows: &[&Row], width: usize) -> Self {
+        use Column::{Cold, Interval, Median, Net, Rate, Spread, Worst, P99};
+        const CHOICES: [&[Column]; 6] = [
+            &[Median, Interval, P99, Worst, Cold, Net, Rate],
+            &[Median, Spread, P99, Worst, Cold, Net, Rate],
+            &[Median, Spread, P99, Worst, Cold, Net],
+            &[Median, Spread, P99, Worst, Net],
+            &[Median, Spread, P99, Net],
+            &[Median, Spread, P99],
+        ];
+        let marked = |row: &&Row| {
+            Column::P99.cell(row).ends_with(OF_A_BATCH)
+                || Column::Worst.cell(row).ends_with(OF_A_BATCH)
+        };
+        let marks = if rows.iter().any(marked) {
+            Marks::Some
+        } else {
+            Marks::None
+        };
+        let name = rows
+            .iter()
+            .map(|row| INDENT.len() + short(&row.id).chars().count())
+            .filter(|length| *length <= LONGEST_NAME)
+            .max()
+            .unwrap_or(0)
+            .max(title(unit).len());
+        let mut layouts = CHOICES.into_iter().map(|choice| Layout {
+            unit,
+            name,
+            columns: measure(unit, rows, choice, marks),
+            marks,
+        });
+        let last = layouts.next_back();
+        let mut layout = layouts
+            .find(|layout| layout.total() <= width)
+            .or(last)
+            .expect("there are choices");
+        let excess = layout.total().saturating_sub(width);
+        layout.name = layout.name.saturating_sub(excess).max(title(unit).len());
+        layout
+    }
+
+    fn total(&self) -> usize {
+        self.name
+            + self
+                .columns
+                .iter()
+                .map(|(_, width)| GAP + width)
+                .sum::<usize>()
+    }
+
+    fn write(&self, out: &mut String, rows: &[&Row], style: Style) {
+        let mut head = format!("{:<1$}", title(self.unit), self.name);
+        for (column, width) in &self.columns {
+            let mut title = column.title(self.unit).to_owned();
+            if self.marks == Marks::Some && column.is_marked() {
+                title.push(' ');
+            }
+            let _ = write!(head, "{:GAP$}{title:>width$}", "");
+        }
+        out.push_str(&style.paint(Ink::Bold, head.trim_end()));
+        out.push('\n');
+        for (object, rows) in grouped(rows, |row| object(&row.id).to_owned()) {
+            out.push_str(&style.paint(Ink::Bold, &plain(&object)));
+            out.push('\n');
+            for row in rows {
+                self.write_row(out, row, style);
+            }
+        }
+        out.push_str(&painted_lines(style, Ink::Dim, &self.legend(style)));
+    }
+
+    fn write_row(&self, out: &mut String, row: &Row, style: Style) {
+        let name = format!("{INDENT}{}", short(&row.id));
+        let mut line = format!("{name:<0$}", self.name);
+        if name.chars().count() > self.name {
+            out.push_str(&name);
+            out.push('\n');
+            line = " ".repeat(self.name);
+        }
+        for (column, width) in &self.columns {
+            let text = column.text(row, self.marks);
+            let cell = format!("{:GAP$}{text:>width$}", "");
+            line.push_str(&if text.trim_end() == UNAVAILABLE {
+                style.paint(Ink::Dim, &cell)
+            } else {
+                cell
+            });
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+
+    fn legend(&self, style: Style) -> String {
+        let has = |column| self.columns.iter().any(|(known, _)| *known == column);
+        let mut parts = Vec::new();
+        if has(Column::Interval) {
+            parts.push("interval: holds the median with 95 % confidence or more");
+        }
+        if has(Column::Spread) {
+            parts.push("+-: half the interval that holds the median with 95 % confidence or more");
+        }
+        if !has(Column::Interval) && !has(Column::Spread) {
+            parts.push("no interval: it needs 6 replicates");
+        }
+        if has(Column::Cold) {
+            parts.push("cold: the first operation of a process");
+        }
+        if has(Column::Net) {
+            parts.push(match self.unit {
+                Unit::Cycles => "cycles: ticks of the clock, the median less reading the clock",
+                Unit::Instructions => "net: the median less reading the clock",
+            });
+        }
+        if self.marks == Marks::Some {
+            parts.push("*: a sample is a batch of operations, the figure is the mean of one batch");
+        }
+        let mut legend = String::new();
+        paragraph(&mut legend, "", &(parts.join("; ") + "."), style.width());
+        legend
+    }
+}
+
+fn title(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Cycles => "ns per operation",
+        Unit::Instructions => "instr per operation",
+    }
+}
+
+/// The id below its object, safe to show.
+fn short(id: &str) -> String {
+    plain(id.split_once('.').map_or(id, |(_, rest)| rest))
+}
+
+fn measure(unit: Unit, rows: &[&Row], choice: &[Column], marks: Marks) -> Vec<(Column, usize)> {
+    choice
+        .iter()
+        .filter(|column| {
+            matches!(column, Column::Median)
+                || rows.iter().any(|row| column.cell(row) != UNAVAILABLE)
+        })
+        .map(|column| {
+            let mark = usize::from(marks == Marks::Some && column.is_marked());
+            let cells = rows
+                .iter()
+                .map(|row| column.text(row, marks).chars().count());
+            let width = cells
+                .max()
+                .unwrap_or(0)
+                .max(column.title(unit).len() + mark);
+            (*column, width)
+        })
+        .collect()
+}
+
+fn write_problem(out: &mut String, problem: &Problem, style: Style) {
+    let (what, ink) = match problem.status {
+        Status::Skipped => ("skipped", Ink::Bold),
+        Status::Failed => ("failed", Ink::Red),
+        Status::Incomplete => ("incomplete", Ink::Red),
+        Status::Ok => ("replicates lost", Ink::Bold),
+    };
+    let head = format!("{} {what}: ", problem.metrics.len());
+    let head = match problem.status {
+        Status::Ok => format!("{what}: "),
+        _ => head,
+    };
+    let mut reason = String::new();
+    paragraph(
+        &mut reason,
+        "",
+        &(head.clone() + &plain(&problem.reason)),
+        style.width(),
+    );
+    let label = head.trim_end().len();
+    out.push_str(&style.paint(ink, &reason[..label]));
+    out.push_str(&reason[label..]);
+    let ids: Vec<String> = problem
+        .metrics
+        .iter()
+        .map(|(id, lost, tried)| match problem.status {
+            Status::Ok => format!("{} ({lost} of {tried})", plain(id)),
+            _ => plain(id),
+        })
+        .collect();
+    paragraph(out, INDENT, &ids.join(", "), style.width());
+}
+
+/// How the samples of one metric are distributed, with what it measures, the
+/// figures of its replicates and its proofs.
+///
+/// # Errors
+///
+/// The run has no metric of that id.
+pub fn distribution(run: &Run, id: &str, style: &Style) -> Result<String, String> {
+    let (Some(metric), Some(summary)) = (
+        run.metrics.iter().find(|metric| metric.id == id),
+        summarise(run).into_iter().find(|summary| summary.id == id),
+    ) else {
+        return Err(format!(
+            "this run has no metric `{}`; show the run without --metric to see all that it has",
+            plain(id)
+        ));
+    };
+    let mut out = style.paint(Ink::Bold, &plain(id));
+    out.push('\n');
+    describe(&mut out, &summary, *style);
+    if summary.status == Status::Ok {
+        out.push('\n');
+        Bars::of(metric, &summary).write(&mut out, *style);
+        out.push('\n');
+        figures(&mut out, metric, &summary, *style);
+    }
+    for problem in problems(std::slice::from_ref(&summary)) {
+        out.push('\n');
+        write_problem(&mut out, &problem, *style);
+    }
+    proofs(&mut out, metric, *style);
+    Ok(out)
+}
+
+/// The width of the labels in front of a text.
+const LABEL: usize = 12;
+
+fn labelled(out: &mut String, label: &str, text: &str, style: Style) {
+    paragraph(
+        out,
+        &format!("{INDENT}{label:<LABEL$}"),
+        text,
+        style.width(),
+    );
+}
+
+fn describe(out: &mut String, summary: &Summary, style: Style) {
+    let entry = summary.entry.clone().unwrap_or_default();
+    paragraph(out, INDENT, &plain(&entry.about), style.width());
+    for (label, text) in [("between", &entry.between), ("via", &entry.via)] {
+        labelled(out, label, &plain(text), style);
+    }
+    if summary.status == Status::Ok {
+        let batch = match summary.batch {
+            1 => "one operation each".to_owned(),
+            batch => format!(
+                "{} operations each (all figures are per operation)",
+                number::count(batch)
+            ),
+        };
+        let text = format!(
+            "{} of {batch}, in {} of {}",
+            plural(summary.samples, "sample"),
+            number::count(summary.replicates as u64),
+            plural(summary.tried as u64, "replicate"),
+        );
+        labelled(out, "samples", &text, style);
+    }
+}
+
+/// Consecutive values and how many samples had them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bar {
+    /// The least and the greatest value that was measured in it, ticks per operation.
+    low: f64,
+    high: f64,
+    samples: u64,
+    /// Whether values between the bar above and this one were never measured.
+    gap: bool,
+}
+
+/// A distribution as horizontal bars.
+struct Bars<'a> {
+    summary: &'a Summary,
+    bars: Vec<Bar>,
+    /// How the values are shared out.
+    scale: String,
+    /// The least difference that the lines must show, ticks per operation.
+    step: f64,
+}
+
+/// Most bars for the values up to the 99th percentile.
+const BODY: usize = 20;
+
+impl<'a> Bars<'a> {
+    fn of(metric: &Metric, summary: &'a Summary) -> Self {
+        let values = pooled(metric);
+        let grain = grain(metric);
+        if values.len() > BODY {
+            return Bars::shared_out(&values, grain, summary);
+        }
+        let bars = values.iter().map(|(value, samples)| Bar {
+            low: *value,
+            high: *value,
+            samples: *samples,
+            gap: false,
+        });
+        let steps = values.windows(2).map(|pair| pair[1].0 - pair[0].0);
+        Bars {
+            summary,
+            bars: bars.collect(),
+            scale: "a value that was measured".to_owned(),
+            step: steps.reduce(f64::min).or(grain).unwrap_or(1.0),
+        }
+    }
+
+    /// Lines of equal width up to the 99th percentile, then each twice as wide as
+    /// the one before, so that neither the body nor the tail is a single line.
+    fn shared_out(values: &[(f64, u64)], grain: Option<f64>, summary: &'a Summary) -> Self {
+        let (least, greatest) = (values[0].0, values[values.len() - 1].0);
+        let body = summary.p99.filter(|p99| *p99 > least).unwrap_or(greatest);
+        let mut step = ((body - least) / BODY as f64).max(f64::MIN_POSITIVE);
+        if let Some(grain) = grain {
+            // Else a line could fall between two steps of the clock.
+            step = (step / grain).ceil() * grain;
+        }
+        let mut bars: Vec<Bar> = Vec::new();
+        let (mut edge, mut width) = (least + step, step);
+        let mut gap = false;
+        let mut open: Option<Bar> = None;
+        for (value, samples) in values {
+            // A share of a step, so that a rounding moves no value to the next line.
+            let value_at = value + step * 1e-6;
+            if value_at >= edge {
+                bars.extend(open.take());
+                let mut lines = 0;
+                while value_at >= edge {
+                    if edge > body {
+                        width *= 2.0;
+                    }
+                    edge += width;
+                    lines += 1;
+                }
+                gap = lines > 1;
+            }
+            let bar = open.get_or_insert(Bar {
+                low: *value,
+                high: *value,
+                samples: 0,
+                gap,
+            });
+            bar.high = *value;
+            bar.samples = bar.samples.saturating_add(*samples);
+        }
+        bars.extend(open);
+        let ticks = match summary.unit {
+            Unit::Cycles => "cycles",
+            Unit::Instructions => "instructions",
+        };
+        let mut scale = format!("{} {ticks} wide", exact(step, decimals(step)));
+        if width > step {
+            scale.push_str(", beyond p99 each twice as wide as the one before");
+        }
+        scale.push_str(", bounds as measured");
+        Bars {
+            summary,
+            bars,
+            scale,
+            step,
+        }
+    }
+
+    fn write(&self, out: &mut String, style: Style) {
+        let to_ns = |ticks: f64| self.summary.nanoseconds(ticks);
+        let most = self.bars.iter().map(|bar| bar.samples).max().unwrap_or(1);
+        let ticks = match self.summary.unit {
+            Unit::Cycles => "cycles",
+            Unit::Instructions => "instructions",
+        };
+        let range = |bar: &Bar, show: &dyn Fn(f64) -> String| {
+            let (low, high) = (show(bar.low), show(bar.high));
+            if low == high {
+                low
+            } else {
+                format!("{low}..{high}")
+            }
+        };
+        let in_ns = |value: f64| {
+            let digits = decimals(to_ns(self.step).unwrap_or(1.0));
+            to_ns(value).map_or(UNAVAILABLE.to_owned(), |ns| exact(ns, digits))
+        };
+        let in_ticks = |value: f64| exact(value, decimals(self.step));
+        let mut columns: Vec<Vec<String>> = Vec::new();
+        if self.summary.unit == Unit::Cycles {
+            columns.push(
+                std::iter::once("ns".to_owned())
+                    .chain(self.bars.iter().map(|b| range(b, &in_ns)))
+                    .collect(),
+            );
+        }
+        columns.push(
+            std::iter::once(ticks.to_owned())
+                .chain(self.bars.iter().map(|b| range(b, &in_ticks)))
+                .collect(),
+        );
+        columns.push(
+            std::iter::once("samples".to_owned())
+                .chain(self.bars.iter().map(|b| number::count(b.samples)))
+                .collect(),
+        );
+        let widths: Vec<usize> = columns
+            .iter()
+            .map(|cells| {
+                cells
+                    .iter()
+                    .map(|cell| cell.chars().count())
+                    .max()
+                    .unwrap_or(0)
+            })
+            .collect();
+        let marks = self.marks();
+        let longest = marks.iter().map(|m| m.chars().count()).max().unwrap_or(0);
+        let used: usize = widths.iter().map(|width| width + GAP).sum::<usize>() + GAP + longest + 1;
+        let room = style.width().saturating_sub(used).max(8);
+        for line in 0..=self.bars.len() {
+            let mut text = String::new();
+            for (cells, width) in columns.iter().zip(&widths) {
+                let _ = write!(text, "{:GAP$}{:>width$}", "", cells[line]);
+            }
+            if line == 0 {
+                out.push_str(&style.paint(Ink::Bold, &text));
+                out.push('\n');
+                continue;
+            }
+            let bar = &self.bars[line - 1];
+            if bar.gap {
+                let width = GAP + widths[0];
+                let _ = writeln!(out, "{:>width$}", "\u{22ee}");
+            }
+            let _ = write!(text, "{:GAP$}{}", "", block(bar.samples, most, room));
+            let mark = &marks[line - 1];
+            if !mark.is_empty() {
+                let _ = write!(text, " {mark}");
+            }
+            out.push_str(text.trim_end());
+            out.push('\n');
+        }
+        let legend = format!("a line is {}; the bars are linear", self.scale);
+        let mut lines = String::new();
+        paragraph(&mut lines, INDENT, &legend, style.width());
+        out.push_str(&painted_lines(style, Ink::Dim, &lines));
+    }
+
+    /// What is marked on each bar: the median and the tails.
+    fn marks(&self) -> Vec<String> {
+        let mut marks = vec![String::new(); self.bars.len()];
+        let known = [
+            ("median", self.summary.median),
+            ("p90", self.summary.p90),
+            ("p99", self.summary.p99),
+        ];
+        for (name, value) in known {
+            let Some(value) = value else { continue };
+            if let Some(at) = self.bars.iter().position(|bar| value <= bar.high) {
+                if !marks[at].is_empty() {
+                    marks[at].push_str(", ");
+                }
+                marks[at].push_str(name);
+            }
+        }
+        marks
+    }
+}
+
+/// All samples of the replicates that have a number, ticks per operation, rising.
+fn pooled(metric: &Metric) -> Vec<(f64, u64)> {
+    let mut all: Vec<(f64, u64)> = metric
+        .replicates
+        .iter()
+        .filter(|replicate| replicate.outcome == Outcome::Ok)
+        .flat_map(|replicate| {
+            let batch = replicate.batch.max(1) as f64;
+            replicate
+                .histogram
+                .iter()
+                .map(move |(value, samples)| (value.0 as f64 / batch, samples))
+        })
+        .collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    all.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 = kept.1.saturating_add(next.1);
+        }
+        same
+    });
+    all
+}
+
+/// The greatest common step of all values, ticks per operation: that of the clock,
+/// or of what was measured. `None` when the replicates differ in their batch.
+fn grain(metric: &Metric) -> Option<f64> {
+    let ok = || {
+        metric
+            .replicates
+            .iter()
+            .filter(|r| r.outcome == Outcome::Ok)
+    };
+    let batch = ok().next()?.batch.max(1);
+    let least = ok().filter_map(|r| r.histogram.min()).min()?;
+    if ok().any(|r| r.batch.max(1) != batch) {
+        return None;
+    }
+    let step = ok()
+        .flat_map(|r| r.histogram.iter())
+        .fold(0, |step, (value, _)| {
+            common_divisor(step, value.0 - least.0)
+        });
+    (step > 0).then(|| step as f64 / batch as f64)
+}
+
+fn common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 {
+        a
+    } else {
+        common_divisor(b, a % b)
+    }
+}
+
+/// Decimals that show a difference of so much.
+fn decimals(step: f64) -> i32 {
+    (-step.log10().floor()).clamp(0.0, 6.0) as i32
+}
+
+/// A number with so many decimals, thousands separated.
+fn exact(value: f64, decimals: i32) -> String {
+    Place::decimals(decimals).show(value)
+}
+
+/// A bar in eighths of a character; what is not nothing shows.
+fn block(samples: u64, most: u64, room: usize) -> String {
+    const EIGHTHS: [&str; 8] = [
+        "", "\u{258f}", "\u{258e}", "\u{258d}", "\u{258c}", "\u{258b}", "\u{258a}", "\u{2589}",
+    ];
+    let eighths = (samples as f64 / most.max(1) as f64 * room as f64 * 8.0).round() as usize;
+    let eighths = eighths.clamp(1, room * 8);
+    "\u{2588}".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
+fn figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
+    let interval = summary.low.zip(summary.high);
+    let grain = 1.0 / summary.batch.max(1) as f64;
+    let show = |ticks: f64| {
+        let shown = |value: f64| summary.nanoseconds(value).unwrap_or(value);
+        let place = Place::of(
+            summary.median.map_or(0.0, shown),
+            interval.map(|(low, high)| (shown(low), shown(high))),
+            shown(grain),
+        );
+        place.beside(shown(ticks)).show(shown(ticks))
+    };
+    let in_ticks = |ticks: f64| {
+        Place::of(summary.median.unwrap_or(0.0), interval, grain)
+            .beside(ticks)
+            .show(ticks)
+    };
+    let both = |ticks: f64| match summary.unit {
+        Unit::Cycles => format!("{} ns, {} cycles", show(ticks), in_ticks(ticks)),
+        Unit::Instructions => format!("{} instructions", in_ticks(ticks)),
+    };
+    let mut line = |label: &str, text: Option<String>| {
+        let text = text.unwrap_or_else(|| UNAVAILABLE.to_owned());
+        labelled(out, label, &text, style);
+    };
+    let median = summary.median.map(|median| match interval {
+        Some((low, high)) => format!("{} (interval {}..{})", both(median), show(low), show(high)),
+        None => format!("{} (no interval: it needs 6 replicates)", both(median)),
+    });
+    line("median", median);
+    line(
+        "net",
+        summary
+            .net
+            .map(|net| format!("{} without reading the clock", both(net))),
+    );
+    line("p90", summary.p90.map(both));
+    line("p99", summary.p99.map(both));
+    line("worst", summary.max.map(both));
+    line(
+        "cold",
+        summary
+            .cold
+            .map(|cold| format!("{} for the first operation of a process", both(cold))),
+    );
+    let medians: Vec<String> = metric
+        .replicates
+        .iter()
+        .map(|replicate| replicate_median(replicate).map_or_else(|| UNAVAILABLE.to_owned(), show))
+        .collect();
+    line("replicates", Some(medians.join("  ")));
+}
+
+/// The median of one replicate, ticks per operation; `None` when it has no number.
+fn replicate_median(replicate: &crate::run::Replicate) -> Option<f64> {
+    let ok = replicate.outcome == Outcome::Ok;
+    let median = replicate.histogram.median().filter(|_| ok)?;
+    Some(median / replicate.batch.max(1) as f64)
+}
+
+fn proofs(out: &mut String, metric: &Metric, style: Style) {
+    let all: Vec<Proof> = metric
+        .replicates
+        .iter()
+        .flat_map(|r| r.proofs.clone())
+        .collect();
+    if all.is_empty() {
+        return;
+    }
+    out.push('\n');
+    for (name, proofs) in grouped(&all, |proof| proof.name.clone()) {
+        let held = proofs
+            .iter()
+            .filter(|p| (p.low..=p.high).contains(&p.counted))
+            .count();
+        let ends = |of: fn(&Proof) -> u64| {
+            let values = || proofs.iter().map(|proof| of(proof));
+            (values().min().unwrap_or(0), values().max().unwrap_or(0))
+        };
+        let counted = ends(|p| p.counted);
+        let (low, high) = (ends(|p| p.low).0, ends(|p| p.high).1);
+        let text = format!(
+            "{} counted, must be {}; held in {held} of {}",
+            between(counted.0, counted.1),
+            between(low, high),
+            plural(proofs.len() as u64, "replicate")
+        );
+        let mut lines = String::new();
+        labelled(&mut lines, &plain(&name), &text, style);
+        if held < proofs.len() {
+            lines = painted_lines(style, Ink::Red, &lines);
+        }
+        out.push_str(&lines);
+    }
+}
+
+/// A range of counts in words.
+fn between(low: u64, high: u64) -> String {
+    match (low, high) {
+        (low, u64::MAX) => format!("{} or more", number::count(low)),
+        (low, high) if low == high => number::count(low),
+        (low, high) => format!("{}..{}", number::count(low), number::count(high)),
+    }
+}
+
+/// The catalog: every id with what lies between its stamps, below the sentence
+/// that says what is measured.
+#[must_use]
+pub fn catalog(entries: &[Entry], style: &Style) -> String {
+    const DEEPER: &str = "    ";
+    let width = style.width();
+    let mut out = String::new();
+    for (object, entries) in grouped(entries, |entry| object(&entry.metric).to_owned()) {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&style.paint(Ink::Bold, &plain(&object)));
+        out.push('\n');
+        let name = entries
+            .iter()
+            .map(|entry| plain(&entry.metric).chars().count())
+            .filter(|length| *length <= LONGEST_NAME)
+            .max()
+            .unwrap_or(0);
+        let column = DEEPER.len() + name + GAP;
+        // Beside the ids there must be room for a few words.
+        let beside = width.saturating_sub(column) >= 24;
+        for (about, entries) in grouped(&entries, |entry| entry.about.clone()) {
+            paragraph(&mut out, INDENT, &plain(&about), width);
+            let mut above = "";
+            for entry in entries {
+                let id = plain(&entry.metric);
+                // What the line above says already is not said again.
+                let same = entry.between == above;
+                above = &entry.between;
+                if same || entry.between.is_empty() {
+                    let _ = writeln!(out, "{DEEPER}{id}");
+                } else if beside && id.chars().count() <= name {
+                    let first = format!("{DEEPER}{id:<name$}{:GAP$}", "");
+                    paragraph(&mut out, &first, &plain(&entry.between), width);
+                } else {
+                    let _ = writeln!(out, "{DEEPER}{id}");
+                    let first = format!("{DEEPER}{INDENT}");
+                    paragraph(&mut out, &first, &plain(&entry.between), width);
+                }
+            }
+        }
+    }
+    let _ = writeln!(out, "\n{}", plural(entries.len() as u64, "metric"));
+    out
+}

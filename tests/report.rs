@@ -1,0 +1,780 @@
+//! What reports and exports look like, on runs made by hand: every output is
+//! compared with a snapshot, and what must hold of all of them is checked.
+
+use insta::assert_snapshot;
+use kernmark::catalog;
+use kernmark::export::{csv as to_csv, json, markdown};
+use kernmark::histogram::Histogram;
+use kernmark::report::terminal::{self, Colour, Style};
+use kernmark::run::{
+    Clock, Damage, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Ticks, Unit,
+};
+use serde_json::Value;
+
+const ALIASES: &str = "\
+dataset,benchmark,metric,note
+zephyr,semaphore.take.blocking.k_to_k,semaphore.take.blocking.u_to_u,kernel threads there
+zephyr,Take a semaphore (context switch),semaphore.take.blocking.u_to_u,kernel threads there
+zircon,Channel/Write/64,channel.write.64,
+composite,page_table_switch.one_cr3_write,,hardware alone
+";
+
+fn plain(width: usize) -> Style {
+    Style {
+        width,
+        colour: Colour::Never,
+    }
+}
+
+fn fact(name: &str, value: &str) -> Fact {
+    Fact {
+        name: name.into(),
+        value: value.into(),
+    }
+}
+
+fn tsc() -> Clock {
+    Clock {
+        name: "tsc".into(),
+        unit: Unit::Cycles,
+        hz: 2_500_000_000,
+    }
+}
+
+fn session(clock: Clock) -> Session {
+    Session {
+        port: "linux-user".into(),
+        arch: "x86_64".into(),
+        clock,
+        realtime: true,
+        facts: vec![
+            fact("kernel", "Linux 6.1.0-18-amd64 #1 SMP PREEMPT_DYNAMIC"),
+            fact("compiler", "cc (Debian 12.2.0-14) 12.2.0"),
+            fact("flags", "-O2"),
+            fact("cpu", "3"),
+        ],
+        complete: true,
+    }
+}
+
+fn host() -> Vec<Fact> {
+    vec![
+        fact("tool", "kernmark 0.1.0"),
+        fact("kernel_release", "6.1.0-18-amd64"),
+        fact("preemption", "voluntary (debugfs)"),
+        fact("cpu_model", "AMD EPYC 7B13"),
+        fact("cpu_count", "4"),
+        fact("hypervisor", "KVM"),
+        fact("load", "0.52 0.61 0.40"),
+        fact("seed", "1234"),
+    ]
+}
+
+/// A distribution of `count` samples in steps of `grain`, with a tail; the same each time.
+fn samples(seed: u64, centre: u64, grain: u64, count: u64) -> Histogram {
+    let mut state = seed.wrapping_mul(2_862_933_555_777_941_757) + 3_037_000_493;
+    let mut next = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    (0..count)
+        .map(|i| {
+            let steps = next(4) + next(4) + next(4);
+            let tail = if i % 97 == 96 { next(40) * 40 } else { 0 };
+            (Ticks(centre + (steps + tail) * grain), 1)
+        })
+        .collect()
+}
+
+#[derive(Clone, Copy)]
+struct Shape {
+    centre: u64,
+    grain: u64,
+    batch: u64,
+    switches: u64,
+}
+
+fn replicate(session: usize, shape: Shape) -> Replicate {
+    let shift = [0, 1, 0, 2, 1][session % 5] * shape.grain;
+    let taken = 100;
+    Replicate {
+        session,
+        outcome: Outcome::Ok,
+        batch: shape.batch,
+        asked: taken,
+        cold: Some(Ticks(shape.centre / shape.batch * 2 + 7 * session as u64)),
+        histogram: samples(
+            shape.centre + session as u64,
+            shape.centre + shift,
+            shape.grain,
+            taken,
+        ),
+        proofs: vec![
+            Proof {
+                name: "order".into(),
+                counted: 0,
+                low: 0,
+                high: 0,
+            },
+            Proof {
+                name: "clock".into(),
+                counted: shape.centre * taken,
+                low: 1,
+                high: u64::MAX,
+            },
+            Proof {
+                name: "switches".into(),
+                counted: shape.switches * taken + session as u64,
+                low: shape.switches * taken,
+                high: shape.switches * taken + 20,
+            },
+        ],
+    }
+}
+
+fn metric(id: &str, replicates: usize, shape: Shape) -> Metric {
+    Metric {
+        id: id.into(),
+        case: id.into(),
+        replicates: (0..replicates).map(|i| replicate(i, shape)).collect(),
+    }
+}
+
+fn without(id: &str, replicates: usize, outcome: &Outcome) -> Metric {
+    let mut metric = metric(id, replicates, ONE);
+    for replicate in &mut metric.replicates {
+        replicate.outcome = outcome.clone();
+        replicate.histogram = Histogram::new();
+        replicate.cold = None;
+    }
+    metric
+}
+
+const ONE: Shape = Shape {
+    centre: 3900,
+    grain: 25,
+    batch: 1,
+    switches: 1,
+};
+const BATCHED: Shape = Shape {
+    centre: 31_000,
+    grain: 25,
+    batch: 512,
+    switches: 0,
+};
+
+fn entry(metric: &str, about: &str, between: &str) -> Entry {
+    Entry {
+        metric: metric.into(),
+        case: metric.into(),
+        stamps: (0, 1),
+        about: about.into(),
+        between: between.into(),
+        ..Entry::default()
+    }
+}
+
+fn entries() -> Vec<Entry> {
+    let block = "Block on a semaphore; a thread of lower priority gives it.";
+    let write = "Write a message into a channel that has room for it.";
+    vec![
+        Entry {
+            batch: 65_536,
+            via: "tsc".into(),
+            ..entry(
+                "clock.read",
+                "Read the clock that all stamps are taken with.",
+                "one reading of the clock",
+            )
+        },
+        Entry {
+            batch: 4096,
+            via: "sem_post, sem_wait".into(),
+            needs: vec!["semaphore".into()],
+            ..entry(
+                "semaphore.give.immediate.user",
+                "Give a semaphore that nobody waits for, and take it.",
+                "one give",
+            )
+        },
+        Entry {
+            switches: 1,
+            via: "sem_post, sem_wait".into(),
+            needs: vec!["threads".into(), "priority".into(), "semaphore".into()],
+            ..entry(
+                "semaphore.take.blocking.u_to_u",
+                block,
+                "the take that blocks, to the next instruction of the other thread",
+            )
+        },
+        Entry {
+            switches: 1,
+            case: "semaphore.take.blocking.u_to_u".into(),
+            via: "sem_post, sem_wait".into(),
+            needs: vec!["threads".into(), "priority".into(), "semaphore".into()],
+            ..entry(
+                "semaphore.give.wake+ctx.u_to_u",
+                block,
+                "the give, to the return of the take in the thread it woke",
+            )
+        },
+        Entry {
+            bytes: Some(64),
+            via: "AF_UNIX, SOCK_SEQPACKET".into(),
+            ..entry("channel.write.64", write, "one write")
+        },
+        Entry {
+            bytes: Some(65_536),
+            via: "AF_UNIX, SOCK_SEQPACKET".into(),
+            ..entry("channel.write.65536", write, "one write")
+        },
+        Entry {
+            items: Some(8),
+            ..entry(
+                "uring.nops.8",
+                "Submit operations that do nothing, and collect them.",
+                "all the operations",
+            )
+        },
+    ]
+}
+
+/// Ten replicates with everything that can become of a metric.
+fn normal() -> Run {
+    let channel = |id, centre| metric(id, 10, Shape { centre, ..ONE });
+    let mut partly = metric("mutex.unlock.wake+ctx.u_to_u", 10, ONE);
+    for index in [2, 7] {
+        partly.replicates[index].outcome = Outcome::Failed("order: counted 1, must be 0".into());
+        partly.replicates[index].histogram = Histogram::new();
+        partly.replicates[index].proofs[0].counted = 1;
+    }
+    let priority = Outcome::Skipped(
+        "needs real-time priority (the limit is 0): run as root, or allow it to this shell by: sudo prlimit --pid $$ --rtprio=50"
+            .into(),
+    );
+    Run {
+        host: host(),
+        catalog: entries(),
+        sessions: vec![session(tsc()); 10],
+        metrics: vec![
+            metric("clock.read", 10, BATCHED),
+            metric(
+                "semaphore.give.immediate.user",
+                10,
+                Shape {
+                    centre: 29_000,
+                    batch: 4096,
+                    ..BATCHED
+                },
+            ),
+            metric("semaphore.take.blocking.u_to_u", 10, ONE),
+            metric(
+                "semaphore.give.wake+ctx.u_to_u",
+                10,
+                Shape {
+                    centre: 4850,
+                    ..ONE
+                },
+            ),
+            partly,
+            channel("channel.write.64", 2300),
+            channel("channel.write.65536", 24_700),
+            metric(
+                "uring.nops.8",
+                10,
+                Shape {
+                    centre: 1020,
+                    ..ONE
+                },
+            ),
+            metric(
+                "process.spawn.exit",
+                10,
+                Shape {
+                    centre: 1_300_000,
+                    grain: 9000,
+                    ..ONE
+                },
+            ),
+            without("thread.yield.preemptive.ctx.u_to_u", 10, &priority),
+            without("thread.yield.cooperative.ctx.u_to_u", 10, &priority),
+            without(
+                "isr.resume.different.thread.u_to_u",
+                10,
+                &Outcome::Skipped("the port has no interrupts".into()),
+            ),
+            without(
+                "mmu.fault.anonymous",
+                10,
+                &Outcome::Failed("faults: counted 3, must be 500".into()),
+            ),
+            without(
+                "futex.wake.cross_cpu",
+                10,
+                &Outcome::Incomplete("the session was cut off while it was open".into()),
+            ),
+        ],
+        damage: Damage::default(),
+    }
+}
+
+fn instructions() -> Run {
+    let clock = Clock {
+        name: "minstret".into(),
+        unit: Unit::Instructions,
+        hz: 0,
+    };
+    let session = Session {
+        port: "bare".into(),
+        arch: "riscv64".into(),
+        facts: vec![fact("kernel", "bare metal")],
+        realtime: false,
+        ..session(clock)
+    };
+    let steady = |id: &str, centre| {
+        let mut metric = metric(
+            id,
+            10,
+            Shape {
+                centre,
+                grain: 1,
+                ..ONE
+            },
+        );
+        for replicate in &mut metric.replicates {
+            replicate.histogram = [(Ticks(centre), 500)].into_iter().collect();
+        }
+        metric
+    };
+    Run {
+        host: host(),
+        catalog: entries(),
+        sessions: vec![session; 10],
+        metrics: vec![
+            steady("clock.read", 3),
+            steady("semaphore.take.blocking.u_to_u", 318),
+            steady("channel.write.64", 154),
+        ],
+        damage: Damage {
+            log_lines: 12,
+            ..Damage::default()
+        },
+    }
+}
+
+fn one_replicate() -> Run {
+    Run {
+        sessions: vec![Session {
+            realtime: false,
+            ..session(tsc())
+        }],
+        metrics: vec![
+            metric("clock.read", 1, BATCHED),
+            metric("semaphore.take.blocking.u_to_u", 1, ONE),
+        ],
+        ..normal()
+    }
+}
+
+fn all_skipped() -> Run {
+    let reason = Outcome::Skipped("needs a second CPU, and this process may use only one".into());
+    Run {
+        metrics: entries()
+            .iter()
+            .map(|entry| without(&entry.metric, 3, &reason))
+            .collect(),
+        sessions: vec![session(tsc()); 3],
+        ..normal()
+    }
+}
+
+fn damaged() -> Run {
+    let lost = Outcome::Incomplete("records are missing".into());
+    Run {
+        metrics: vec![
+            metric("clock.read", 10, BATCHED),
+            without("semaphore.take.blocking.u_to_u", 10, &lost),
+        ],
+        damage: Damage {
+            damaged: 1204,
+            gaps: 3,
+            truncated: 1,
+            log_lines: 7,
+        },
+        ..normal()
+    }
+}
+
+const HOSTILE: &str = "\x1b]0;owned\x07\x1b[2J a|b | c <script>alert(1)</script> \"x\", 'y' `z` \u{202e}txt\u{9b}31m \\ & *_~ @you #1 $x$\r\nnext\u{0}";
+
+fn hostile() -> Run {
+    let id = "evil.<b>|`\x1b[31m\u{7f}";
+    let long = format!("{HOSTILE} {}", "reason after reason ".repeat(60));
+    let mut session = session(tsc());
+    session.port = HOSTILE.into();
+    session.arch = HOSTILE.into();
+    session.clock.name = HOSTILE.into();
+    session.facts = vec![
+        fact("kernel", HOSTILE),
+        fact("cpu", HOSTILE),
+        fact(HOSTILE, HOSTILE),
+    ];
+    let mut partly = metric(id, 10, ONE);
+    partly.replicates[0].outcome = Outcome::Failed(HOSTILE.into());
+    partly.replicates[1].proofs[0].name = HOSTILE.into();
+    Run {
+        host: vec![
+            fact("cpu_model", HOSTILE),
+            fact("load", HOSTILE),
+            fact("seed", HOSTILE),
+            fact(HOSTILE, HOSTILE),
+        ],
+        catalog: vec![Entry {
+            via: HOSTILE.into(),
+            needs: vec![HOSTILE.into()],
+            ..entry(id, HOSTILE, HOSTILE)
+        }],
+        sessions: vec![session; 10],
+        metrics: vec![
+            partly,
+            without(HOSTILE, 10, &Outcome::Failed(HOSTILE.into())),
+            without("a.b", 10, &Outcome::Skipped(long)),
+            metric(&format!("evil.{}", "long.".repeat(30)), 10, ONE),
+        ],
+        damage: Damage::default(),
+    }
+}
+
+fn all() -> Vec<(&'static str, Run)> {
+    vec![
+        ("normal", normal()),
+        ("instructions", instructions()),
+        ("one replicate", one_replicate()),
+        ("all skipped", all_skipped()),
+        ("damaged", damaged()),
+        ("hostile", hostile()),
+        ("empty", Run::default()),
+    ]
+}
+
+#[test]
+fn a_table_shows_a_run() {
+    assert_snapshot!("table_normal_132", terminal::table(&normal(), &plain(132)));
+    assert_snapshot!("table_normal_100", terminal::table(&normal(), &plain(100)));
+    assert_snapshot!("table_normal_80", terminal::table(&normal(), &plain(80)));
+    assert_snapshot!("table_normal_60", terminal::table(&normal(), &plain(60)));
+}
+
+#[test]
+fn a_table_shows_what_is_out_of_the_ordinary() {
+    assert_snapshot!(
+        "table_instructions",
+        terminal::table(&instructions(), &plain(100))
+    );
+    assert_snapshot!(
+        "table_one_replicate",
+        terminal::table(&one_replicate(), &plain(100))
+    );
+    assert_snapshot!(
+        "table_all_skipped",
+        terminal::table(&all_skipped(), &plain(100))
+    );
+    assert_snapshot!("table_damaged", terminal::table(&damaged(), &plain(100)));
+    assert_snapshot!("table_hostile", terminal::table(&hostile(), &plain(100)));
+    assert_snapshot!("table_empty", terminal::table(&Run::default(), &plain(100)));
+}
+
+#[test]
+fn colours_change_nothing_but_colours() {
+    let colour = Style {
+        width: 100,
+        colour: Colour::Always,
+    };
+    for (name, run) in all() {
+        let coloured = terminal::table(&run, &colour);
+        let bare = ["\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"]
+            .iter()
+            .fold(coloured.clone(), |text, code| text.replace(code, ""));
+        assert_eq!(bare, terminal::table(&run, &plain(100)), "{name}");
+    }
+    let coloured = terminal::table(&normal(), &colour);
+    assert_snapshot!("table_coloured", coloured.replace('\x1b', "^["));
+}
+
+#[test]
+fn a_distribution_shows_one_metric() {
+    let run = normal();
+    let of = |id| terminal::distribution(&run, id, &plain(90)).unwrap();
+    assert_snapshot!("distribution_one", of("semaphore.take.blocking.u_to_u"));
+    assert_snapshot!("distribution_batched", of("clock.read"));
+    assert_snapshot!(
+        "distribution_lost_replicates",
+        of("mutex.unlock.wake+ctx.u_to_u")
+    );
+    assert_snapshot!("distribution_failed", of("mmu.fault.anonymous"));
+    let narrow = terminal::distribution(&run, "channel.write.64", &plain(60)).unwrap();
+    assert_snapshot!("distribution_narrow", narrow);
+    let exact = terminal::distribution(&instructions(), "channel.write.64", &plain(90)).unwrap();
+    assert_snapshot!("distribution_instructions", exact);
+}
+
+#[test]
+fn a_distribution_loses_no_sample() {
+    for metric in &normal().metrics {
+        let text = terminal::distribution(&normal(), &metric.id, &plain(90)).unwrap();
+        let bars = text.lines().filter(|line| {
+            line.contains([
+                '\u{2588}', '\u{258f}', '\u{258e}', '\u{258d}', '\u{258c}', '\u{258b}', '\u{258a}',
+                '\u{2589}',
+            ])
+        });
+        let shown: u64 = bars
+            .map(|line| {
+                line.split_whitespace()
+                    .nth(2)
+                    .unwrap()
+                    .replace(',', "")
+                    .parse::<u64>()
+                    .unwrap()
+            })
+            .sum();
+        let taken: u64 = metric.replicates.iter().map(|r| r.histogram.total()).sum();
+        assert_eq!(shown, taken, "{}", metric.id);
+    }
+}
+
+#[test]
+fn a_metric_that_is_not_there_is_refused_by_name() {
+    let error = terminal::distribution(&normal(), "semaphore.x\x1b[2J", &plain(90)).unwrap_err();
+    assert!(error.contains("`semaphore.x\\u{1b}[2J`"), "{error}");
+}
+
+#[test]
+fn a_catalog_lists_what_can_be_measured() {
+    assert_snapshot!("catalog_100", terminal::catalog(&entries(), &plain(100)));
+    assert_snapshot!("catalog_60", terminal::catalog(&entries(), &plain(60)));
+    let counterparts = catalog::counterparts(ALIASES).unwrap();
+    assert_snapshot!(
+        "catalog_markdown",
+        catalog::markdown(&entries(), &counterparts)
+    );
+    assert_snapshot!("catalog_json", json::catalog(&entries()));
+    assert_snapshot!("catalog_csv", to_csv::catalog(&entries()));
+}
+
+#[test]
+fn exports_hold_a_run() {
+    assert_snapshot!("json_instructions", json::run(&instructions()));
+    assert_snapshot!("json_empty", json::run(&Run::default()));
+    assert_snapshot!("csv_normal", to_csv::run(&normal()));
+    assert_snapshot!("markdown_normal", markdown::run(&normal()));
+    assert_snapshot!("markdown_hostile", markdown::run(&hostile()));
+    assert_snapshot!("markdown_empty", markdown::run(&Run::default()));
+}
+
+#[test]
+fn no_line_of_a_table_is_wider_than_the_terminal() {
+    for width in 60..=140 {
+        for (name, run) in [
+            ("normal", normal()),
+            ("damaged", damaged()),
+            ("instructions", instructions()),
+        ] {
+            for line in terminal::table(&run, &plain(width)).lines() {
+                assert!(line.chars().count() <= width, "{name} at {width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_id_is_cut_and_no_metric_is_left_out() {
+    for width in [60, 80, 100, 120, 132] {
+        for (name, run) in all().into_iter().filter(|(name, _)| *name != "hostile") {
+            let table = terminal::table(&run, &plain(width));
+            let words: Vec<&str> = table.split([' ', '\n', ',']).collect();
+            for metric in &run.metrics {
+                let (_, rest) = metric.id.split_once('.').unwrap();
+                let whole = words.contains(&metric.id.as_str()) || words.contains(&rest);
+                assert!(whole, "{name} at {width}: {}", metric.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_reaches_the_terminal_that_steers_it() {
+    let run = hostile();
+    let mut texts = vec![
+        terminal::table(&run, &plain(80)),
+        terminal::catalog(&run.catalog, &plain(80)),
+        json::run(&run),
+        json::catalog(&run.catalog),
+        to_csv::run(&run),
+        to_csv::catalog(&run.catalog),
+        markdown::run(&run),
+        catalog::markdown(&run.catalog, &catalog::Counterparts::new()),
+    ];
+    for metric in &run.metrics {
+        texts.push(terminal::distribution(&run, &metric.id, &plain(80)).unwrap());
+    }
+    for text in texts {
+        let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+        assert_eq!(text.chars().find(|c| steers(*c)), None, "{text}");
+    }
+}
+
+#[test]
+fn markdown_tables_keep_their_shape() {
+    for (name, run) in all() {
+        let pages = [
+            markdown::run(&run),
+            catalog::markdown(&run.catalog, &catalog::counterparts(ALIASES).unwrap()),
+        ];
+        for page in pages {
+            assert!(!page.contains("<script"), "{name}");
+            let mut cells = 0;
+            for line in page.lines() {
+                let bars = line
+                    .replace("\\\\", "")
+                    .replace("\\|", "")
+                    .matches('|')
+                    .count();
+                if !line.starts_with('|') {
+                    assert!(name != "hostile" || bars == 0, "{name}: {line}");
+                    cells = 0;
+                } else if cells == 0 {
+                    cells = bars;
+                } else {
+                    assert_eq!(bars, cells, "{name}: {line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn csv_reads_back() {
+    for (name, run) in all() {
+        let text = to_csv::run(&run);
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        assert_eq!(reader.headers().unwrap().len(), 22);
+        let rows: Vec<_> = reader.records().collect::<Result<_, _>>().unwrap();
+        assert_eq!(rows.len(), run.metrics.len(), "{name}");
+    }
+}
+
+fn parsed(run: &Run) -> Value {
+    serde_json::from_str(&json::run(run)).unwrap()
+}
+
+fn schema() -> Value {
+    serde_json::from_str(include_str!("../doc/run.schema.json")).unwrap()
+}
+
+#[test]
+fn json_is_as_its_schema_says() {
+    let schema = schema();
+    jsonschema::meta::validate(&schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for (name, run) in all() {
+        let document = parsed(&run);
+        let errors: Vec<String> = validator
+            .iter_errors(&document)
+            .map(|e| format!("{}: {e}", e.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_is_wrong() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let good = parsed(&normal());
+    let broken: [(&str, Value); 8] = [
+        ("/schema", 2.into()),
+        ("/metrics/0/unit", "cycles".into()),
+        ("/metrics/0/median", Value::Null),
+        ("/metrics/0/status", "fine".into()),
+        ("/metrics/9/median", 0.into()),
+        ("/metrics/9/p99", 0.into()),
+        ("/target/clock/hz", Value::Null),
+        ("/damage/gaps", (-1).into()),
+    ];
+    for (at, value) in broken {
+        let mut document = good.clone();
+        *document.pointer_mut(at).unwrap() = value;
+        assert!(!validator.is_valid(&document), "{at}");
+    }
+    let mut document = good;
+    document["metrics"][0]
+        .as_object_mut()
+        .unwrap()
+        .remove("net");
+    assert!(!validator.is_valid(&document));
+}
+
+#[test]
+fn the_schema_describes_every_member() {
+    let schema = schema();
+    let document = parsed(&normal());
+    let described = [
+        ("/metrics/0", "/$defs/metric"),
+        ("/metrics/0/proofs/0", "/$defs/proof"),
+        ("/target", "/$defs/target"),
+        ("/target/clock", "/$defs/clock"),
+        ("/target/sessions/0", "/$defs/session"),
+        ("/damage", "/$defs/damage"),
+        ("", ""),
+    ];
+    for (at, definition) in described {
+        let names = |value: &Value| -> Vec<String> {
+            let mut names: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+            names.sort();
+            names
+        };
+        let written = names(document.pointer(at).unwrap());
+        let properties = schema.pointer(&format!("{definition}/properties")).unwrap();
+        assert_eq!(written, names(properties), "{at}");
+        let mut required: Vec<String> = schema
+            .pointer(&format!("{definition}/required"))
+            .and_then(Value::as_array)
+            .unwrap()
+            .iter()
+            .map(|name| name.as_str().unwrap().to_owned())
+            .collect();
+        required.sort();
+        assert_eq!(written, required, "{at}");
+    }
+}
+
+#[test]
+fn json_says_what_was_measured() {
+    let document = parsed(&normal());
+    let semaphore = &document["metrics"][2];
+    assert_eq!(semaphore["id"], "semaphore.take.blocking.u_to_u");
+    // Replicates are shifted by 0 to 2 steps of 25 ticks of 0.4 ns.
+    let median = semaphore["median"].as_f64().unwrap();
+    assert!((1560.0..=1640.0).contains(&median), "{median}");
+    assert_eq!(semaphore["replicate_medians"].as_array().unwrap().len(), 10);
+    let partly = &document["metrics"][4];
+    assert_eq!(
+        (&partly["replicates"], &partly["tried"]),
+        (&8.into(), &10.into())
+    );
+    assert!(partly["replicate_medians"][2].is_null() && partly["replicate_medians"][3].is_number());
+    assert_eq!(partly["proofs"][0]["counted"][2], 1);
+    assert!(partly["proofs"][1]["high"][0].is_null(), "no bound is null");
+    let skipped = &document["metrics"][9];
+    assert_eq!(skipped["status"], "skipped");
+    for name in ["median", "net", "p99", "cold", "batch"] {
+        assert!(skipped[name].is_null(), "{name}");
+    }
+    let counted = parsed(&instructions());
+    assert_eq!(counted["metrics"][1]["unit"], "instructions");
+    assert_eq!(counted["metrics"][1]["median"], 318.0);
+    assert!(counted["metrics"][2]["bytes_per_second"].is_null());
+    assert!(counted["target"]["clock"]["hz"].is_null());
+}
