@@ -1,5 +1,7 @@
 //! JSON, as `doc/run.schema.json` describes it: whole documents, a metric a line.
 
+use std::fmt::Write;
+
 use serde::Serialize;
 use serde_json::{json, Map, Value};
 
@@ -47,7 +49,7 @@ pub fn catalog(entries: &[Entry]) -> String {
 fn document(parts: &[(&str, String)]) -> String {
     let mut text = format!("{{\n\"schema\": {SCHEMA}");
     for (name, value) in parts {
-        text.push_str(&format!(",\n\"{name}\": {value}"));
+        let _ = write!(text, ",\n\"{name}\": {value}");
     }
     text.push_str("\n}\n");
     text
@@ -70,7 +72,7 @@ fn line(value: &impl Serialize) -> String {
         if steers(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
-                safe.push_str(&format!("\\u{unit:04x}"));
+                let _ = write!(safe, "\\u{unit:04x}");
             }
         } else {
             safe.push(c);

@@ -1,6 +1,7 @@
 //! What people read: each report is text made from values, without I/O.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 use crate::run::{Fact, Outcome, Run, Session, Unit};
 use crate::summary::{Status, Summary};
@@ -136,7 +137,7 @@ fn clock(run: &Run, summaries: &[Summary]) -> String {
                     let hz = session.map_or(0, |s| s.clock.hz);
                     format!("{name} {}", number::frequency(hz))
                 }
-                Unit::Instructions => format!("{name}, counts instructions, not time"),
+                Unit::Instructions => format!("{name} (counts instructions, not time)"),
             }
         })
         .collect();
@@ -152,8 +153,12 @@ fn clock(run: &Run, summaries: &[Summary]) -> String {
     let cost = summaries.iter().find_map(|s| Some((s, s.clock_cost?)));
     if let Some((summary, cost)) = cost {
         let (value, unit) = shown_unit(summary, cost);
-        let value = number::Place::significant(value, 3).show(value);
-        text.push_str(&format!("; reading it costs {value} {unit}"));
+        let place = match summary.unit {
+            Unit::Cycles => number::Place::significant(value, 3),
+            Unit::Instructions => number::Place::decimals(0),
+        };
+        let value = place.show(value);
+        let _ = write!(text, "; reading it costs {value} {unit}");
     }
     text
 }
@@ -208,10 +213,10 @@ fn replicates(run: &Run, summaries: &[Summary]) -> String {
         } else {
             format!("{} to {}", number::count(*least), number::count(*most))
         };
-        text.push_str(&format!("; {range} samples of a metric in each"));
+        let _ = write!(text, "; {range} samples of a metric in each");
     }
     if let Some(seed) = fact(&run.host, "seed") {
-        text.push_str(&format!("; seed {seed}"));
+        let _ = write!(text, "; seed {seed}");
     }
     text
 }
@@ -310,7 +315,7 @@ pub fn tally(summaries: &[Summary]) -> String {
     );
     let incomplete = of(Status::Incomplete);
     if incomplete > 0 {
-        text.push_str(&format!(", {incomplete} incomplete"));
+        let _ = write!(text, ", {incomplete} incomplete");
     }
     text
 }

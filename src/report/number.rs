@@ -22,7 +22,7 @@ impl Place {
         };
         let place = match interval {
             None => first - UNSUPPORTED + 1,
-            Some((low, high)) => magnitude(((high - low) / 2.0).max(grain / 2.0))
+            Some((low, high)) => magnitude(((high - low) / 2.0).max(grain))
                 .unwrap_or(i32::MIN)
                 .max(first - SIGNIFICANT + 1),
         };
@@ -160,8 +160,12 @@ mod tests {
     #[test]
     fn no_digit_is_finer_than_the_clock() {
         let same = Some((1183.4, 1183.4));
-        assert_eq!(Place::of(1183.4, same, 10.0).show(1183.4), "1,183");
-        assert_eq!(Place::of(33.4, same, 10.0).show(33.4), "33");
+        assert_eq!(Place::of(1183.4, same, 10.0).show(1183.4), "1,180");
+        assert_eq!(Place::of(1183.4, same, 0.4).show(1183.4), "1,183");
+        assert_eq!(
+            Place::of(318.0, Some((318.0, 318.0)), 1.0).show(318.0),
+            "318"
+        );
         assert_eq!(Place::of(33.4, Some((33.4, 33.4)), 200.0).show(33.4), "30");
     }
 

@@ -96,7 +96,7 @@ fn spread(median: f64, low: f64, high: f64) -> String {
     if percent < LEAST_SPREAD {
         format!("<{LEAST_SPREAD}%")
     } else {
-        let digits = if percent < 10.0 { 1 } else { 0 };
+        let digits = usize::from(percent < 10.0);
         format!("{percent:.digits$}%")
     }
 }

@@ -460,7 +460,7 @@ struct Bar {
 /// A distribution as horizontal bars.
 struct Bars<'a> {
     summary: &'a Summary,
-    bars: Vec<Bar>,
+    lines: Vec<Bar>,
     /// How the values are shared out.
     scale: String,
     /// The least difference that the lines must show, ticks per operation.
@@ -486,7 +486,7 @@ impl<'a> Bars<'a> {
         let steps = values.windows(2).map(|pair| pair[1].0 - pair[0].0);
         Bars {
             summary,
-            bars: bars.collect(),
+            lines: bars.collect(),
             scale: "a value that was measured".to_owned(),
             step: steps.reduce(f64::min).or(grain).unwrap_or(1.0),
         }
@@ -542,7 +542,7 @@ impl<'a> Bars<'a> {
         scale.push_str(", bounds as measured");
         Bars {
             summary,
-            bars,
+            lines: bars,
             scale,
             step,
         }
@@ -550,7 +550,7 @@ impl<'a> Bars<'a> {
 
     fn write(&self, out: &mut String, style: Style) {
         let to_ns = |ticks: f64| self.summary.nanoseconds(ticks);
-        let most = self.bars.iter().map(|bar| bar.samples).max().unwrap_or(1);
+        let most = self.lines.iter().map(|bar| bar.samples).max().unwrap_or(1);
         let ticks = match self.summary.unit {
             Unit::Cycles => "cycles",
             Unit::Instructions => "instructions",
@@ -572,18 +572,18 @@ impl<'a> Bars<'a> {
         if self.summary.unit == Unit::Cycles {
             columns.push(
                 std::iter::once("ns".to_owned())
-                    .chain(self.bars.iter().map(|b| range(b, &in_ns)))
+                    .chain(self.lines.iter().map(|b| range(b, &in_ns)))
                     .collect(),
             );
         }
         columns.push(
             std::iter::once(ticks.to_owned())
-                .chain(self.bars.iter().map(|b| range(b, &in_ticks)))
+                .chain(self.lines.iter().map(|b| range(b, &in_ticks)))
                 .collect(),
         );
         columns.push(
             std::iter::once("samples".to_owned())
-                .chain(self.bars.iter().map(|b| number::count(b.samples)))
+                .chain(self.lines.iter().map(|b| number::count(b.samples)))
                 .collect(),
         );
         let widths: Vec<usize> = columns
@@ -600,7 +600,7 @@ impl<'a> Bars<'a> {
         let longest = marks.iter().map(|m| m.chars().count()).max().unwrap_or(0);
         let used: usize = widths.iter().map(|width| width + GAP).sum::<usize>() + GAP + longest + 1;
         let room = style.width().saturating_sub(used).max(8);
-        for line in 0..=self.bars.len() {
+        for line in 0..=self.lines.len() {
             let mut text = String::new();
             for (cells, width) in columns.iter().zip(&widths) {
                 let _ = write!(text, "{:GAP$}{:>width$}", "", cells[line]);
@@ -610,7 +610,7 @@ impl<'a> Bars<'a> {
                 out.push('\n');
                 continue;
             }
-            let bar = &self.bars[line - 1];
+            let bar = &self.lines[line - 1];
             if bar.gap {
                 let width = GAP + widths[0];
                 let _ = writeln!(out, "{:>width$}", "\u{22ee}");
@@ -631,7 +631,7 @@ impl<'a> Bars<'a> {
 
     /// What is marked on each bar: the median and the tails.
     fn marks(&self) -> Vec<String> {
-        let mut marks = vec![String::new(); self.bars.len()];
+        let mut marks = vec![String::new(); self.lines.len()];
         let known = [
             ("median", self.summary.median),
             ("p90", self.summary.p90),
@@ -639,7 +639,7 @@ impl<'a> Bars<'a> {
         ];
         for (name, value) in known {
             let Some(value) = value else { continue };
-            if let Some(at) = self.bars.iter().position(|bar| value <= bar.high) {
+            if let Some(at) = self.lines.iter().position(|bar| value <= bar.high) {
                 if !marks[at].is_empty() {
                     marks[at].push_str(", ");
                 }
@@ -666,7 +666,7 @@ fn pooled(metric: &Metric) -> Vec<(f64, u64)> {
         .collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     all.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
+        let same = next.0.total_cmp(&kept.0).is_eq();
         if same {
             kept.1 = kept.1.saturating_add(next.1);
         }
