@@ -545,6 +545,36 @@ fn a_distribution_loses_no_sample() {
     }
 }
 
+/// A metric of one session whose samples are these values, each once.
+fn of_values(batch: u64, values: impl Iterator<Item = u64>) -> Run {
+    let mut metric = metric("a.b", 1, Shape { batch, ..ONE });
+    metric.replicates[0].histogram = values.map(|value| (Ticks(value), 1)).collect();
+    Run {
+        metrics: vec![metric],
+        ..one_replicate()
+    }
+}
+
+#[test]
+fn a_distribution_of_extremes_is_shown() {
+    let spread = |batch| of_values(batch, (0..64).map(|bit| 1 << bit));
+    let runs = [
+        spread(1),
+        spread(4096),
+        of_values(1, (0..500).map(|i| u64::MAX - i)),
+        of_values(1, (0..500).map(|i| u64::MAX - 4096 * i)),
+        of_values(1, (0..40).chain([u64::MAX])),
+        of_values(u64::MAX, 0..40),
+        of_values(1, 0..1),
+    ];
+    for run in runs {
+        let text = terminal::distribution(&run, "a.b", &plain(100)).unwrap();
+        assert!(text.contains("median"), "{text}");
+        assert!(text.lines().count() < 100, "{text}");
+        assert!(terminal::table(&run, &plain(100)).contains("1 measured"));
+    }
+}
+
 #[test]
 fn a_metric_that_is_not_there_is_refused_by_name() {
     let error = terminal::distribution(&normal(), "semaphore.x\x1b[2J", &plain(90)).unwrap_err();

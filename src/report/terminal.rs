@@ -467,7 +467,7 @@ struct Bars<'a> {
     step: f64,
 }
 
-/// Most bars for the values up to the 99th percentile.
+/// Most lines for the values up to the tail, which is given fewer.
 const BODY: usize = 20;
 
 impl<'a> Bars<'a> {
@@ -492,16 +492,25 @@ impl<'a> Bars<'a> {
         }
     }
 
-    /// Lines of equal width up to the 99th percentile, then each twice as wide as
+    /// Lines of equal width up to the 99th (or else the 90th) percentile, then each twice as wide as
     /// the one before, so that neither the body nor the tail is a single line.
     fn shared_out(values: &[(f64, u64)], grain: Option<f64>, summary: &'a Summary) -> Self {
         let (least, greatest) = (values[0].0, values[values.len() - 1].0);
-        let body = summary.p99.filter(|p99| *p99 > least).unwrap_or(greatest);
-        let mut step = ((body - least) / BODY as f64).max(f64::MIN_POSITIVE);
-        if let Some(grain) = grain {
-            // Else a line could fall between two steps of the clock.
-            step = (step / grain).ceil() * grain;
-        }
+        let tail = [
+            ("p99", summary.p99),
+            ("p90", summary.p90),
+            ("", Some(greatest)),
+        ];
+        let (tail, body) = tail
+            .into_iter()
+            .find_map(|(name, value)| Some((name, value?)))
+            .unwrap_or(("", greatest));
+        let differences = values.windows(2).map(|pair| pair[1].0 - pair[0].0);
+        let grain = grain.or(differences.reduce(f64::min)).unwrap_or(1.0);
+        // Whole steps of the clock, else a line could fall between two of them;
+        // and so wide that adding it to any value makes a difference.
+        let step = ((body - least) / BODY as f64 / grain).ceil().max(1.0) * grain;
+        let step = step.max(greatest * 1e-12);
         let mut bars: Vec<Bar> = Vec::new();
         let (mut edge, mut width) = (least + step, step);
         let mut gap = false;
@@ -537,7 +546,10 @@ impl<'a> Bars<'a> {
         };
         let mut scale = format!("{} {ticks} wide", exact(step, decimals(step)));
         if width > step {
-            scale.push_str(", beyond p99 each twice as wide as the one before");
+            let _ = write!(
+                scale,
+                ", beyond {tail} each twice as wide as the one before"
+            );
         }
         scale.push_str(", bounds as measured");
         Bars {
