@@ -65,7 +65,7 @@ pub fn markdown(entries: &[Entry], counterparts: &Counterparts) -> String {
     let _ = write!(
         out,
         "{} metrics of {} objects. A time is that of one operation: nanoseconds, or instructions where the \
-         clock counts those. *Switches* are the context switches that the kernel must have counted in a sample. \
+         clock counts those. *Batch* is the most operations in a sample. *Switches* are the context switches that the kernel must have counted in a sample. \
          *Elsewhere* is what another suite calls the nearest thing; how the two differ, and \
          what older revisions call it, stands in [`reference/aliases.csv`](../reference/aliases.csv).\n\n",
         entries.len(),
@@ -86,7 +86,7 @@ pub fn markdown(entries: &[Entry], counterparts: &Counterparts) -> String {
     for (object, entries) in objects {
         let _ = writeln!(out, "\n## {}", escape(&object));
         for (_, entries) in grouped(&entries, |e| {
-            (e.about.clone(), e.via.clone(), e.needs.clone(), e.batch)
+            (e.about.clone(), e.via.clone(), e.needs.clone())
         }) {
             section(&mut out, &entries, counterparts);
         }
@@ -109,8 +109,10 @@ fn section(out: &mut String, entries: &[&&Entry], counterparts: &Counterparts) {
     if !first.needs.is_empty() {
         terms.push(format!("needs {}", escape(&first.needs.join(", "))));
     }
-    terms.push(match first.batch {
-        0 | 1 => "one operation a sample".to_owned(),
+    let batches = entries.iter().any(|e| batch(e) != batch(first));
+    terms.push(match batch(first) {
+        _ if batches => "operations are batched".to_owned(),
+        1 => "one operation a sample".to_owned(),
         batch => format!("up to {} operations a sample", number::count(batch)),
     });
     let _ = writeln!(
@@ -124,6 +126,9 @@ fn section(out: &mut String, entries: &[&&Entry], counterparts: &Counterparts) {
         .any(|e| e.bytes.is_some() || e.items.is_some());
     let elsewhere = entries.iter().any(|e| counterparts.contains_key(&e.metric));
     let mut titles = vec!["metric", "between the stamps", "switches"];
+    if batches {
+        titles.push("batch");
+    }
     if moves {
         titles.push("moves");
     }
@@ -133,7 +138,10 @@ fn section(out: &mut String, entries: &[&&Entry], counterparts: &Counterparts) {
     let _ = writeln!(out, "| {} |", titles.join(" | "));
     let rules: Vec<&str> = titles
         .iter()
-        .map(|title| if *title == "switches" { "---:" } else { "---" })
+        .map(|title| match *title {
+            "switches" | "batch" => "---:",
+            _ => "---",
+        })
         .collect();
     let _ = writeln!(out, "| {} |", rules.join(" | "));
     for entry in entries {
@@ -142,6 +150,9 @@ fn section(out: &mut String, entries: &[&&Entry], counterparts: &Counterparts) {
             escape(&entry.between),
             number::count(entry.switches),
         ];
+        if batches {
+            cells.push(number::count(batch(entry)));
+        }
         if moves {
             cells.push(moved(entry));
         }
@@ -150,6 +161,11 @@ fn section(out: &mut String, entries: &[&&Entry], counterparts: &Counterparts) {
         }
         let _ = writeln!(out, "| {} |", cells.join(" | "));
     }
+}
+
+/// The most operations in a sample.
+fn batch(entry: &Entry) -> u64 {
+    entry.batch.max(1)
 }
 
 fn upper(text: &str) -> String {

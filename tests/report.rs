@@ -222,11 +222,13 @@ fn entries() -> Vec<Entry> {
         },
         Entry {
             bytes: Some(64),
+            batch: 64,
             via: "AF_UNIX, SOCK_SEQPACKET".into(),
             ..entry("channel.write.64", write, "one write")
         },
         Entry {
             bytes: Some(65_536),
+            batch: 4,
             via: "AF_UNIX, SOCK_SEQPACKET".into(),
             ..entry("channel.write.65536", write, "one write")
         },
