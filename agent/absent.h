@@ -1,22 +1,300 @@
 /*
- * Operations that a port lacks (they are not in its PORT_HAS). Benchmarks
- * compile against them and are never run: port_lacks() says why.
+ * Operations that a port lacks: those whose capability is not in PORT_HAS.
+ *
+ * Every benchmark compiles against any port. The runner skips a benchmark
+ * that needs what the port lacks, so none of these is ever called; one that is
+ * called all the same, by a benchmark that does not state its need, traps.
  */
 #ifndef KM_ABSENT_H
 #define KM_ABSENT_H
 
+#define PORT_VIA_ABSENT "nothing: this port lacks it"
+
 #if !(PORT_HAS & KM_THREADS)
-#define PORT_VIA_THREAD "none"
-#define PORT_VIA_YIELD "none"
+#define PORT_VIA_THREAD PORT_VIA_ABSENT
+#define PORT_VIA_YIELD PORT_VIA_ABSENT
+
 struct port_thread {
 	char absent;
 };
-int port_thread_create(struct port_thread *t, void (*body)(void *), void *arg);
-int port_thread_start(struct port_thread *t);
-void port_thread_suspend(struct port_thread *t);
-void port_thread_resume(struct port_thread *t);
-void port_thread_reap(struct port_thread *t);
-void port_yield(void);
+
+static inline int port_thread_create(struct port_thread *t,
+				     void (*body)(void *arg), void *arg)
+{
+	(void)t, (void)body, (void)arg;
+	__builtin_trap();
+}
+
+static inline int port_thread_start(struct port_thread *t)
+{
+	(void)t;
+	__builtin_trap();
+}
+
+static inline void port_thread_suspend(struct port_thread *t)
+{
+	(void)t;
+	__builtin_trap();
+}
+
+static inline void port_thread_resume(struct port_thread *t)
+{
+	(void)t;
+	__builtin_trap();
+}
+
+static inline void port_thread_reap(struct port_thread *t)
+{
+	(void)t;
+	__builtin_trap();
+}
+
+static inline void port_yield(void)
+{
+	__builtin_trap();
+}
+#endif
+
+#if !(PORT_HAS & KM_SEMAPHORE)
+#define PORT_VIA_SEMAPHORE PORT_VIA_ABSENT
+
+struct port_sem {
+	char absent;
+};
+
+static inline void port_sem_init(struct port_sem *s, unsigned int count)
+{
+	(void)s, (void)count;
+	__builtin_trap();
+}
+
+static inline void port_sem_take(struct port_sem *s)
+{
+	(void)s;
+	__builtin_trap();
+}
+
+static inline void port_sem_give(struct port_sem *s)
+{
+	(void)s;
+	__builtin_trap();
+}
+#endif
+
+#if !(PORT_HAS & KM_MUTEX)
+#define PORT_VIA_MUTEX PORT_VIA_ABSENT
+
+enum port_mutex_kind { PORT_PLAIN, PORT_RECURSIVE, PORT_INHERIT };
+
+struct port_mutex {
+	char absent;
+};
+
+static inline void port_mutex_init(struct port_mutex *m,
+				   enum port_mutex_kind kind)
+{
+	(void)m, (void)kind;
+	__builtin_trap();
+}
+
+static inline void port_mutex_lock(struct port_mutex *m)
+{
+	(void)m;
+	__builtin_trap();
+}
+
+static inline void port_mutex_unlock(struct port_mutex *m)
+{
+	(void)m;
+	__builtin_trap();
+}
+#endif
+
+#if !(PORT_HAS & KM_CONDVAR)
+#define PORT_VIA_CONDVAR PORT_VIA_ABSENT
+
+struct port_cond {
+	char absent;
+};
+
+static inline void port_cond_init(struct port_cond *c)
+{
+	(void)c;
+	__builtin_trap();
+}
+
+static inline void port_cond_wait(struct port_cond *c, struct port_mutex *m)
+{
+	(void)c, (void)m;
+	__builtin_trap();
+}
+
+static inline void port_cond_signal(struct port_cond *c)
+{
+	(void)c;
+	__builtin_trap();
+}
+
+static inline void port_cond_broadcast(struct port_cond *c)
+{
+	(void)c;
+	__builtin_trap();
+}
+#endif
+
+#if !(PORT_HAS & KM_HEAP)
+#define PORT_VIA_HEAP PORT_VIA_ABSENT
+
+static inline void *port_malloc(size_t size)
+{
+	(void)size;
+	__builtin_trap();
+}
+
+static inline void port_free(void *p)
+{
+	(void)p;
+	__builtin_trap();
+}
+#endif
+
+#if !(PORT_HAS & KM_QUEUE)
+#define PORT_VIA_QUEUE PORT_VIA_ABSENT
+
+struct port_item {
+	void *data;
+};
+
+struct port_queue {
+	char absent;
+};
+
+static inline void port_queue_init(struct port_queue *q)
+{
+	(void)q;
+	__builtin_trap();
+}
+
+static inline void port_fifo_put(struct port_queue *q, struct port_item *item)
+{
+	(void)q, (void)item;
+	__builtin_trap();
+}
+
+static inline void port_lifo_put(struct port_queue *q, struct port_item *item)
+{
+	(void)q, (void)item;
+	__builtin_trap();
+}
+
+static inline struct port_item *port_fifo_get(struct port_queue *q)
+{
+	(void)q;
+	__builtin_trap();
+}
+
+static inline struct port_item *port_lifo_get(struct port_queue *q)
+{
+	(void)q;
+	__builtin_trap();
+}
+#endif
+
+#if !(PORT_HAS & KM_STACK)
+#define PORT_VIA_STACK PORT_VIA_ABSENT
+
+struct port_stack {
+	char absent;
+};
+
+static inline void port_stack_init(struct port_stack *s, uintptr_t *word,
+				   uint32_t size)
+{
+	(void)s, (void)word, (void)size;
+	__builtin_trap();
+}
+
+static inline void port_stack_push(struct port_stack *s, uintptr_t word)
+{
+	(void)s, (void)word;
+	__builtin_trap();
+}
+
+static inline uintptr_t port_stack_pop(struct port_stack *s)
+{
+	(void)s;
+	__builtin_trap();
+}
+#endif
+
+#if !(PORT_HAS & KM_EVENTS)
+#define PORT_VIA_EVENTS PORT_VIA_ABSENT
+
+struct port_events {
+	char absent;
+};
+
+static inline void port_events_init(struct port_events *e)
+{
+	(void)e;
+	__builtin_trap();
+}
+
+static inline void port_events_post(struct port_events *e, uint32_t bits)
+{
+	(void)e, (void)bits;
+	__builtin_trap();
+}
+
+static inline void port_events_set(struct port_events *e, uint32_t bits)
+{
+	(void)e, (void)bits;
+	__builtin_trap();
+}
+
+static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
+{
+	(void)e, (void)bits;
+	__builtin_trap();
+}
+
+static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
+{
+	(void)e, (void)bits;
+	__builtin_trap();
+}
+#endif
+
+#if !(PORT_HAS & KM_IRQ)
+#define PORT_VIA_IRQ PORT_VIA_ABSENT
+
+struct port_irq {
+	volatile port_ticks at;
+};
+
+static inline const char *port_irq_attach(struct port_irq *irq)
+{
+	(void)irq;
+	__builtin_trap();
+}
+
+static inline void port_irq_detach(struct port_irq *irq)
+{
+	(void)irq;
+	__builtin_trap();
+}
+
+static inline void port_irq_raise(struct port_irq *irq)
+{
+	(void)irq;
+	__builtin_trap();
+}
+
+static inline uint32_t port_irq_wait(struct port_irq *irq)
+{
+	(void)irq;
+	__builtin_trap();
+}
 #endif
 
 #endif

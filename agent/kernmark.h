@@ -179,8 +179,8 @@ extern const struct km_bench *const port_tables[];
 /*
  * Outside the timed path a port supplies
  *   port_write()	sends bytes of the record stream,
- *   port_lacks()	why this benchmark cannot run here and how to allow it,
- *			or NULL; never NULL for a capability not in PORT_HAS,
+ *   port_lacks()	why this benchmark cannot run here, though PORT_HAS all
+ *			that it needs, and how to allow it; or NULL,
  *   port_run()		runs n threads to their end and adds up what the kernel
  *			counted; returns what went wrong, or NULL,
  *   port_rest()	is called between parts: a place to let others run.

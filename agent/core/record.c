@@ -19,22 +19,23 @@ static void put_word(const char *s)
 		put(*s++);
 }
 
-/* Writes the decimal digits of value, ending before end; returns their start. */
-static char *digits(char *end, port_ticks value)
+char *record_digits(char *text, port_ticks value)
 {
+	char *at = text + DIGITS_MAX - 1;
+
+	*at = '\0';
 	do {
-		*--end = (char)('0' + value % 10);
+		*--at = (char)('0' + value % 10);
 		value /= 10;
 	} while (value);
-	return end;
+	return at;
 }
 
 static void put_number(port_ticks value)
 {
-	char text[21];
+	char text[DIGITS_MAX];
 
-	text[20] = '\0';
-	put_word(digits(text + 20, value));
+	put_word(record_digits(text, value));
 }
 
 static const char hex[] = "0123456789abcdef";
@@ -71,10 +72,15 @@ void record_word(const char *key, const char *value)
 
 void record_number(const char *key, port_ticks value)
 {
-	char text[21];
+	char text[DIGITS_MAX];
 
-	text[20] = '\0';
-	record_word(key, digits(text + 20, value));
+	record_word(key, record_digits(text, value));
+}
+
+void record_open_for(const char *kind, const char *key, const char *value)
+{
+	record_open(kind);
+	record_word(key, value);
 }
 
 bool record_count(port_ticks ticks, uint32_t count)
@@ -123,8 +129,7 @@ void record_close_with(const char *text, const char *kind, const char *key,
 		record_close();
 		if (!*text)
 			return;
-		record_open(kind);
-		record_word(key, value);
+		record_open_for(kind, key, value);
 	}
 }
 

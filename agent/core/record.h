@@ -9,6 +9,8 @@
 
 /* A record is opened, filled with pairs or counts, and closed. */
 void record_open(const char *kind);
+/* Opens one whose first pair says what it is about. */
+void record_open_for(const char *kind, const char *key, const char *value);
 void record_word(const char *key, const char *value);
 void record_number(const char *key, port_ticks value);
 void record_close(void);
@@ -22,6 +24,11 @@ bool record_count(port_ticks ticks, uint32_t count);
  */
 void record_close_with(const char *text, const char *kind, const char *key,
 		       const char *value);
+
+/* Room for the decimal digits of 64 bits, and the zero behind them. */
+#define DIGITS_MAX 21
+/* Writes them to the end of text, which has that room; returns their start. */
+char *record_digits(char *text, port_ticks value);
 
 /* Starts the sequence numbers at 0. */
 void record_restart(void);

@@ -31,7 +31,7 @@ struct tally {
 	uint32_t wrong;
 	port_ticks moved;
 	port_ticks bytes;
-	bool unable;		/* the setup said that it cannot run here */
+	bool unable;		/* it cannot run here, the threads or the setup say */
 };
 
 static uint32_t role_count(const struct km_bench *b)
@@ -156,12 +156,12 @@ static const char *metric_id(char *id, const struct km_case *c, uint32_t i)
 	const struct km_span *span = &c->bench->span[i];
 	bool from = c->user >> span->from & 1, to = c->user >> span->to & 1;
 	char *end = id + ID_MAX - 1, *at = append(id, end, c->bench->object);
-	uint32_t argument = case_argument(c), unit = 1;
+	uint32_t argument = case_argument(c);
 
 	at = append(at, end, ".");
 	for (const char *s = span->name; *s;) {
 		const char *with = NULL;
-		char pass[] = "k_to_k";
+		static char pass[] = "k_to_k";
 
 		if (starts_with(s, "{from}")) {
 			with = word(from);
@@ -183,11 +183,10 @@ static const char *metric_id(char *id, const struct km_case *c, uint32_t i)
 		}
 	}
 	if (argument) {
+		char text[DIGITS_MAX];
+
 		at = append(at, end, ".");
-		while (argument / unit >= 10)
-			unit *= 10;
-		for (; unit && at < end; unit /= 10)
-			*at++ = (char)('0' + argument / unit % 10);
+		at = append(at, end, record_digits(text, argument));
 	}
 	*at = '\0';
 	return id;
@@ -224,26 +223,38 @@ static const struct {
 	{ KM_SMP, "smp" },		{ KM_PROCESSES, "processes" },
 };
 
-static void put_needs(uint32_t mask)
+#define NEEDS_MAX 128
+
+/*
+ * Writes the names of the capabilities in mask, comma-separated, at a place in
+ * text, which holds NEEDS_MAX bytes. Returns their end.
+ */
+static char *put_names(char *text, char *at, uint32_t mask)
 {
-	char text[128], *at = text, *end = text + sizeof(text) - 1;
+	const char *between = "", *end = text + NEEDS_MAX - 1;
 
 	for (uint32_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
 		if (!(mask & needs[i].need))
 			continue;
-		if (at > text)
-			at = append(at, end, ",");
+		at = append(at, end, between);
 		at = append(at, end, needs[i].name);
+		between = ",";
 	}
 	*at = '\0';
-	if (at > text)
+	return at;
+}
+
+static void put_needs(uint32_t mask)
+{
+	char text[NEEDS_MAX];
+
+	if (put_names(text, text, mask) > text)
 		record_word("needs", text);
 }
 
 static void put_text(const char *kind, const char *metric, const char *text)
 {
-	record_open(kind);
-	record_word("metric", metric);
+	record_open_for(kind, "metric", metric);
 	record_close_with(text, kind, "metric", metric);
 }
 
@@ -253,8 +264,7 @@ static void put_entry(const struct km_case *c, uint32_t i)
 	char metric[ID_MAX], first[ID_MAX];
 
 	metric_id(metric, c, i);
-	record_open("bench");
-	record_word("metric", metric);
+	record_open_for("bench", "metric", metric);
 	record_word("case", metric_id(first, c, 0));
 	record_number("from", span_begin(b, i));
 	record_number("to", span_end(b, i));
@@ -298,8 +308,7 @@ void km_hello(const struct km_hello *h)
 
 void km_info(const char *name, const char *text)
 {
-	record_open("info");
-	record_word("name", name);
+	record_open_for("info", "name", name);
 	record_close_with(text, "info", "name", name);
 }
 
@@ -360,8 +369,9 @@ static const char *run_part(const struct km_case *c, struct km_memory *m,
 	struct km_run *r = &m->run;
 	const char *wrong;
 
+	t->unable = !n;
 	if (!n)
-		return "more threads than the port can run";
+		return "more threads than this port can run";
 	r->row = m->stamp;
 	r->stamps = stamp_count(b);
 	r->samples = p->samples + 1;
@@ -433,8 +443,7 @@ static void sort(port_ticks *v, uint32_t n)
 
 static void open_hist(const char *metric, uint32_t part)
 {
-	record_open("hist");
-	record_word("metric", metric);
+	record_open_for("hist", "metric", metric);
 	record_number("part", part);
 }
 
@@ -521,8 +530,7 @@ static const char *pilot(const struct km_case *c, struct km_memory *m,
 	if (wrong)
 		return wrong;
 	for (uint32_t i = 0; i < span_count(b); i++) {
-		record_open("cold");
-		record_word("metric", metric_id(id, c, i));
+		record_open_for("cold", "metric", metric_id(id, c, i));
 		record_number("ticks", span_ticks(b, m->stamp, i));
 		record_close();
 	}
@@ -575,8 +583,7 @@ struct proof {
 
 static void put_proof(const char *id, const struct proof *p)
 {
-	record_open("proof");
-	record_word("case", id);
+	record_open_for("proof", "case", id);
 	record_word("name", p->name);
 	record_number("counted", p->counted);
 	record_number("low", p->low);
@@ -624,8 +631,7 @@ static void put_proofs(const char *id, const struct km_case *c,
 static void put_end(const char *id, const char *status, uint32_t samples,
 		    const char *text)
 {
-	record_open("end");
-	record_word("case", id);
+	record_open_for("end", "case", id);
 	record_word("status", status);
 	record_number("samples", samples);
 	if (text)
@@ -634,35 +640,64 @@ static void put_end(const char *id, const char *status, uint32_t samples,
 		record_close();
 }
 
+/* Why the port cannot run this benchmark, or NULL; text holds NEEDS_MAX bytes. */
+static const char *lacks(const struct km_bench *b, char *text)
+{
+	uint32_t absent = b->needs & ~(uint32_t)(PORT_HAS);
+	char *at;
+
+	if (!absent)
+		return port_lacks(b);
+	at = append(text, text + NEEDS_MAX - 1, "this port has no ");
+	put_names(text, at, absent);
+	return text;
+}
+
+/* Member by member: for a whole structure a compiler may call memset(). */
+static void clear(struct tally *t)
+{
+	t->counts.switches = 0;
+	t->counts.faults = 0;
+	t->counts.strayed = 0;
+	t->counts.demoted = 0;
+	t->parts = 0;
+	t->samples = 0;
+	t->misordered = 0;
+	t->wrong = 0;
+	t->moved = 0;
+	t->bytes = 0;
+	t->unable = false;
+}
+
 static void measure(const struct km_case *c, struct km_memory *m,
 		    const struct km_options *o)
 {
-	struct tally t = { .parts = 0 }, first = { .parts = 0 };
+	struct tally t;
 	struct plan plan, part;
 	const char *wrong;
-	char id[ID_MAX];
+	char id[ID_MAX], text[NEEDS_MAX];
 	uint32_t done = 0, limit;
 
-	record_open("begin");
-	record_word("case", metric_id(id, c, 0));
+	record_open_for("begin", "case", metric_id(id, c, 0));
 	record_number("asked", o->samples);
 	record_close();
-	wrong = port_lacks(c->bench);
+	wrong = lacks(c->bench, text);
 	if (wrong) {
 		put_end(id, "skip", 0, wrong);
 		return;
 	}
-	wrong = pilot(c, m, o, &plan, &first);
+	clear(&t);
+	wrong = pilot(c, m, o, &plan, &t);
 	if (wrong) {
-		put_end(id, first.unable ? "skip" : "error", 0, wrong);
+		put_end(id, t.unable ? "skip" : "error", 0, wrong);
 		return;
 	}
-	record_open("plan");
-	record_word("case", id);
+	record_open_for("plan", "case", id);
 	record_number("samples", plan.samples);
 	record_number("batch", plan.batch);
 	record_close();
 	limit = part_limit(c, m, o);
+	clear(&t);
 	part.batch = plan.batch;
 	while (done < plan.samples && !wrong) {
 		part.samples = plan.samples - done;
