@@ -145,11 +145,7 @@ fn section(out: &mut String, entries: &[&&Entry], counterparts: &Counterparts) {
         .collect();
     let _ = writeln!(out, "| {} |", rules.join(" | "));
     for entry in entries {
-        let mut cells = vec![
-            code(&entry.metric),
-            escape(&entry.between),
-            number::count(entry.switches),
-        ];
+        let mut cells = vec![code(&entry.metric), escape(&entry.between), switches(entry)];
         if batches {
             cells.push(number::count(batch(entry)));
         }
@@ -164,6 +160,14 @@ fn section(out: &mut String, entries: &[&&Entry], counterparts: &Counterparts) {
 }
 
 /// The most operations in a sample.
+/// The context switches of a sample, or the fewest and the most.
+fn switches(entry: &Entry) -> String {
+    match entry.switches_most {
+        Some(most) => format!("{}..{}", number::count(entry.switches), number::count(most)),
+        None => number::count(entry.switches),
+    }
+}
+
 fn batch(entry: &Entry) -> u64 {
     entry.batch.max(1)
 }

@@ -63,6 +63,8 @@ pub struct Entry {
     pub stamps: (u32, u32),
     /// Context switches in one sample.
     pub switches: u64,
+    /// At most so many, where a thread may find what it waits for before it sleeps.
+    pub switches_most: Option<u64>,
     /// Most operations in one sample; 0 or 1 is one.
     pub batch: u64,
     /// Bytes that one operation moves.
@@ -107,6 +109,8 @@ pub struct Proof {
     pub low: u64,
     /// Most allowed.
     pub high: u64,
+    /// What is expected exactly, where the range is wider than that for its slack.
+    pub expected: Option<u64>,
 }
 
 /// Whether a metric has a number in one session, and if not, why.

@@ -275,6 +275,7 @@ fn describe(proof: &Proof) -> String {
         counted,
         low,
         high,
+        ..
     } = proof;
     let must = match (*low, *high) {
         (low, high) if low == high => format!("{low}"),
@@ -767,6 +768,7 @@ fn proof(speaker: &mut Speaker, record: &Record) -> Handled {
         counted: number("counted")?,
         low: number("low")?,
         high: number("high")?,
+        expected: record.number("expected"),
     });
     Ok(None)
 }
@@ -812,6 +814,7 @@ fn entry(record: &Record) -> Option<Entry> {
         case: record.get("case")?.to_owned(),
         stamps: (stamp("from")?, stamp("to")?),
         switches: record.number("switches")?,
+        switches_most: record.number("switches_most"),
         batch: optional("batch")?.unwrap_or(0),
         bytes: optional("bytes")?,
         items: optional("items")?,
@@ -892,7 +895,7 @@ mod tests {
     const LIST: &str = "hello port=fake arch=x mode=list clock=tsc unit=cycles hz=1000 realtime=no";
     const CATALOG: [&str; 6] = [
         LIST,
-        "bench metric=b.one case=b.one from=0 to=1 switches=1 batch=8 bytes=64 needs=smp,irq | About b.",
+        "bench metric=b.one case=b.one from=0 to=1 switches=1 switches_most=2 batch=8 bytes=64 needs=smp,irq | About b.",
         "between metric=b.one | Between.",
         "via metric=b.one | Via.",
         "bench metric=b.two case=b.one from=1 to=2 switches=1 | About b.",
@@ -972,6 +975,7 @@ mod tests {
                 case: "b.one".into(),
                 stamps: (0, 1),
                 switches: 1,
+                switches_most: Some(2),
                 batch: 8,
                 bytes: Some(64),
                 items: None,

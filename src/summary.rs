@@ -81,8 +81,8 @@ pub struct Summary {
     pub lost: Vec<String>,
     /// Context switches that the kernel counted in the case, all replicates together.
     pub switches: Option<u64>,
-    /// Context switches that its samples must have made: by the catalog, or else
-    /// the least that the proofs allow.
+    /// Context switches that the case must have made, or where its agent does not
+    /// say, the least that the proofs allow.
     pub expected: Option<u64>,
     /// Bytes that one operation moves.
     pub bytes: Option<u64>,
@@ -280,12 +280,12 @@ impl<'a> Group<'a> {
             items_per_second: None,
         };
         if status == Status::Ok {
-            self.fill(run, &mut summary, clock_cost);
+            self.fill(&mut summary, clock_cost);
         }
         summary
     }
 
-    fn fill(&self, run: &Run, summary: &mut Summary, clock_cost: Option<f64>) {
+    fn fill(&self, summary: &mut Summary, clock_cost: Option<f64>) {
         let values = self.values();
         let pooled = self.pooled();
         let interval = stats::median_interval(&values);
@@ -305,11 +305,7 @@ impl<'a> Group<'a> {
         summary.clock_cost = clock_cost;
         summary.net = clock_cost.and_then(|cost| self.net(cost));
         summary.switches = self.switches(|proof| proof.counted);
-        if summary.switches.is_some() {
-            summary.expected = case_switches(run, summary)
-                .map(|each| each.saturating_mul(summary.samples))
-                .or_else(|| self.switches(|proof| proof.low));
-        }
+        summary.expected = self.switches(|proof| proof.expected.unwrap_or(proof.low));
         let seconds = summary
             .median
             .and_then(|ticks| summary.nanoseconds(ticks))
@@ -319,18 +315,6 @@ impl<'a> Group<'a> {
         summary.bytes_per_second = rate(summary.bytes);
         summary.items_per_second = rate(summary.items);
     }
-}
-
-/// Context switches that one sample of the metric's case makes: those of all its
-/// spans, since the kernel counts them together. `None` without a catalog.
-fn case_switches(run: &Run, summary: &Summary) -> Option<u64> {
-    summary.entry.as_ref()?;
-    Some(
-        run.catalog
-            .iter()
-            .filter(|entry| entry.case == summary.case)
-            .fold(0, |sum, entry| sum.saturating_add(entry.switches)),
-    )
 }
 
 /// The item that is there most often; of several the one that came first.
@@ -383,6 +367,7 @@ mod tests {
                 counted: 7,
                 low: 4,
                 high: 9,
+                expected: Some(5),
             }],
         }
     }
@@ -442,7 +427,7 @@ mod tests {
             (4, 310, 10, 10)
         );
         assert_eq!((s.clock_cost, s.net), (None, None));
-        assert_eq!((s.switches, s.expected), (Some(70), Some(40)));
+        assert_eq!((s.switches, s.expected), (Some(70), Some(50)));
     }
 
     #[test]
@@ -515,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn the_catalog_says_what_is_expected_and_moved() {
+    fn the_catalog_says_what_is_moved() {
         let mut run = run(vec![metric("a", vec![ok(0, 10, &[(2000, 5)])])]);
         let entry = |metric: &str, switches| Entry {
             metric: metric.into(),
@@ -527,7 +512,6 @@ mod tests {
         };
         run.catalog = vec![entry("a", 1), entry("a.back", 2)];
         let s = summarise(&run).remove(0);
-        assert_eq!(s.expected, Some(15), "both spans of 5 samples");
         // 200 ticks of a microsecond each.
         close(s.nanoseconds(200.0), 200_000.0);
         close(s.bytes_per_second, 64.0 / 200e-6);

@@ -117,18 +117,21 @@ fn replicate(session: usize, shape: Shape) -> Replicate {
                 counted: 0,
                 low: 0,
                 high: 0,
+                expected: None,
             },
             Proof {
                 name: "clock".into(),
                 counted: shape.centre * taken,
                 low: 1,
                 high: u64::MAX,
+                expected: None,
             },
             Proof {
                 name: "switches".into(),
                 counted: shape.switches * taken + session as u64,
                 low: shape.switches * taken,
                 high: shape.switches * taken + 20,
+                expected: Some(shape.switches * taken),
             },
         ],
     }

@@ -206,6 +206,7 @@ impl Agent {
             counted,
             low,
             high,
+            expected: None,
         });
         for p in &proofs {
             let [counted, low, high] = [p.counted, p.low, p.high].map(|n| n.to_string());

@@ -576,9 +576,10 @@ static uint32_t part_limit(const struct km_case *c, const struct km_memory *m,
 	return most ? most : 1;
 }
 
+/* An expectation is told where the range is wider than it, for its slack. */
 struct proof {
 	const char *name;
-	port_ticks counted, low, high;
+	port_ticks counted, low, high, expected;
 };
 
 static void put_proof(const char *id, const struct proof *p)
@@ -588,6 +589,8 @@ static void put_proof(const char *id, const struct proof *p)
 	record_number("counted", p->counted);
 	record_number("low", p->low);
 	record_number("high", p->high);
+	if (p->expected)
+		record_number("expected", p->expected);
 	record_close();
 }
 
@@ -613,19 +616,19 @@ static void put_proofs(const char *id, const struct km_case *c,
 		 (b->faults + b->faults_each * case_argument(c));
 	bytes = (port_ticks)t->samples * batch * case_argument(c);
 
-	put_proof(id, &(struct proof){ "order", t->misordered, 0, 0 });
-	put_proof(id, &(struct proof){ "clock", t->moved, 1, most });
-	put_proof(id, &(struct proof){ "results", t->wrong, 0, 0 });
+	put_proof(id, &(struct proof){ "order", t->misordered, 0, 0, 0 });
+	put_proof(id, &(struct proof){ "clock", t->moved, 1, most, 0 });
+	put_proof(id, &(struct proof){ "results", t->wrong, 0, 0, 0 });
 	put_proof(id, &(struct proof){ "switches", t->counts.switches,
 		  switches > lost ? switches - lost : 0,
 		  switches_most + extra });
-	put_proof(id, &(struct proof){ "pinned", t->counts.strayed, 0, 0 });
-	put_proof(id, &(struct proof){ "priority", t->counts.demoted, 0, 0 });
+	put_proof(id, &(struct proof){ "pinned", t->counts.strayed, 0, 0, 0 });
+	put_proof(id, &(struct proof){ "priority", t->counts.demoted, 0, 0, 0 });
 	if (faults)
 		put_proof(id, &(struct proof){ "faults", t->counts.faults,
-			  faults, faults + extra });
+			  faults, faults + extra, faults });
 	if (b->unit == KM_BYTES)
-		put_proof(id, &(struct proof){ "bytes", t->bytes, bytes, bytes });
+		put_proof(id, &(struct proof){ "bytes", t->bytes, bytes, bytes, 0 });
 }
 
 static void put_end(const char *id, const char *status, uint32_t samples,

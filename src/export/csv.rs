@@ -67,8 +67,19 @@ pub fn run(run: &Run) -> String {
 #[must_use]
 pub fn catalog(entries: &[Entry]) -> String {
     let mut rows = vec![[
-        "id", "case", "about", "between", "via", "from", "to", "switches", "batch", "bytes",
-        "items", "needs",
+        "id",
+        "case",
+        "about",
+        "between",
+        "via",
+        "from",
+        "to",
+        "switches",
+        "switches_most",
+        "batch",
+        "bytes",
+        "items",
+        "needs",
     ]
     .map(str::to_owned)];
     for entry in entries {
@@ -81,6 +92,7 @@ pub fn catalog(entries: &[Entry]) -> String {
             entry.stamps.0.to_string(),
             entry.stamps.1.to_string(),
             entry.switches.to_string(),
+            entry.switches_most.unwrap_or(entry.switches).to_string(),
             entry.batch.max(1).to_string(),
             figure(entry.bytes),
             figure(entry.items),

@@ -424,14 +424,18 @@ port_ticks port_irq_raise(struct port_irq *irq)
 	/*
 	 * The interrupt is the gap, behind its time, that dwarfs a turn of the
 	 * inner loop and leaves the timer expired. After any other gap, which
-	 * is the machine's own, the timer is set once more.
+	 * is the machine's own, the timer is set once more. A machine that
+	 * stops for long can have it expire while it is being set.
 	 */
 	for (;;) {
-		port_ticks now, last, due, least = (port_ticks)-1;
+		port_ticks now = port_now(), last, due, least = (port_ticks)-1;
 
+		irq->at = now;
+		due = now + port_ticks_of_us(15);
 		timerfd_settime(irq->timer, 0, &soon, NULL);
 		now = port_now();
-		due = now + port_ticks_of_us(15);
+		if (now >= due && expired(irq))
+			return now;
 		do {
 			irq->at = last = now;
 			now = port_now();
