@@ -10,17 +10,27 @@
 //! 5. [`summary`] makes one line per metric of a run: value, interval, tails, status.
 //! 6. [`machine`] reads what the machine is; [`doctor`] judges what on it makes numbers worse.
 //! 7. [`report`] makes text for people, [`export`] what other programs read, [`catalog`] the page of all metrics.
+//! 8. [`cli`] takes the arguments apart, [`filter`] picks metrics.
+//! 9. [`measure`] makes a run of a [`target`]; [`progress`] and [`interrupt`] are its eyes and ears.
+//! 10. [`store`] keeps runs as files.
 //!
 //! A bad measurement is a value in the run ([`run::Outcome`]), never an error.
 
 pub mod catalog;
+pub mod cli;
 pub mod doctor;
 pub mod export;
+pub mod filter;
 pub mod histogram;
+pub mod interrupt;
 pub mod machine;
+pub mod measure;
+pub mod progress;
 pub mod record;
 pub mod report;
 pub mod run;
 pub mod session;
 pub mod stats;
+pub mod store;
 pub mod summary;
+pub mod target;

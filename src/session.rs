@@ -330,12 +330,6 @@ impl Reader {
         }
     }
 
-    /// Says that the agent died, hung or was killed: what it had begun is
-    /// incomplete for this reason, and its session truncated.
-    pub fn interrupted(&mut self, reason: &str) {
-        self.close(reason);
-    }
-
     /// The other version of the grammar that the stream speaks, in whole or in part.
     #[must_use]
     pub fn refused(&self) -> Option<Refused> {
@@ -522,6 +516,10 @@ impl Reader {
                 }
             }
             (Role::List | Role::Measure(_), "bye") => self.bye(record),
+            (Role::List | Role::Measure(_), "cut") => {
+                self.close(&record.text().unwrap_or_default());
+                Ok(None)
+            }
             (Role::Measure(_), "begin") => self.begin(record),
             (Role::Measure(_), "plan") => plan(speaker, record),
             (Role::Measure(_), "cold" | "hist") => self.samples(record),
@@ -1208,21 +1206,18 @@ mod tests {
     }
 
     #[test]
-    fn an_interruption_costs_the_open_case() {
+    fn a_cut_costs_the_open_case_and_says_why() {
         let mut script = Script::default();
         script.say(HELLO).all(&CASE_B).all(&CASE_A[..4]);
-        let mut reader = Reader::new();
-        for line in &script.lines {
-            reader.line(line.as_bytes());
-        }
-        reader.interrupted("no record for 10 s: killed");
-        let run = reader.finish();
+        script.say("cut | no record for 10 s: killed");
+        let run = script.read();
         assert_eq!(*outcome(&run, "b.one"), Outcome::Ok);
         assert_eq!(
             *outcome(&run, "a"),
             incomplete("no record for 10 s: killed")
         );
         assert_eq!(run.damage.truncated, 1);
+        assert_eq!(run.damage.damaged, 0);
         assert!(!run.sessions[0].complete);
     }
 

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use crate::run::{Fact, Outcome, Run, Session, Unit};
 use crate::summary::{Status, Summary};
 
+pub mod check;
 pub mod doctor;
 pub mod number;
 pub mod row;

@@ -1,0 +1,196 @@
+//! The arguments. The help, the man page and the completions come from here.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Exit status: everything was measured and every proof held.
+pub const OK: u8 = 0;
+/// Exit status: a benchmark failed, data is missing, or the run could not be saved.
+pub const FAILED: u8 = 1;
+/// Exit status: the arguments make no sense.
+pub const USAGE: u8 = 2;
+/// Exit status: stopped by SIGINT, SIGTERM or SIGHUP.
+pub const INTERRUPTED: u8 = 130;
+
+/// What the exit status says, for people.
+pub const EXIT_STATUS: &str = "\
+  0    everything asked for was measured (or skipped for a reason that is shown)
+  1    a benchmark failed, data is missing, or the run could not be saved
+  2    the arguments make no sense
+  130  interrupted; what was measured until then is saved and shown
+";
+
+/// What the environment changes, for people.
+pub const ENVIRONMENT: &str = "\
+  XDG_DATA_HOME   runs are saved in kernmark/runs below it (default: ~/.local/share)
+  XDG_CACHE_HOME  the agent is put here where programs must not run from memory (default: ~/.cache)
+  KERNMARK_AGENT  a program to run in place of the built-in agent
+  NO_COLOR        no colours when set
+";
+
+fn after_help() -> String {
+    format!("Exit status:\n{EXIT_STATUS}\nEnvironment:\n{ENVIRONMENT}")
+}
+
+/// What does each kernel primitive cost, on this machine, in this kernel, and did it change?
+///
+/// Without a command: run.
+#[derive(Debug, Parser)]
+#[command(name = "kernmark", version, after_help = after_help(), disable_help_subcommand = true)]
+pub struct Arguments {
+    /// What to do; nothing is `run`.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure this machine, save the run and show it
+    #[command(after_help = after_help())]
+    Run(Run),
+    /// List what can be measured
+    List(List),
+    /// Show a saved run
+    Show(Show),
+    /// Look for what disturbs measurements on this machine, and say what to do about it
+    Doctor,
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the man page
+    Man,
+}
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table for people
+    #[default]
+    Table,
+    /// JSON
+    Json,
+    /// Comma-separated values
+    Csv,
+    /// Markdown
+    Md,
+}
+
+/// The arguments of `run`.
+// Each flag of the command line is one.
+#[allow(clippy::struct_excessive_bools)]
+#[derive(Args, Debug, Default)]
+pub struct Run {
+    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+
+    /// Be done within 5 s: fewer replicates, fewer samples
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Only check that everything can be measured here and that every proof holds
+    ///
+    /// Few replicates with few samples; their numbers are not saved unless -o says where.
+    #[arg(long, conflicts_with = "quick")]
+    pub check: bool,
+
+    /// Replicates: processes that each measure everything afresh [default: 10; quick: 6; check: 3]
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: Option<u32>,
+
+    /// Most samples of each case in a replicate [default: 500; quick: 100; check: 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=1_000_000))]
+    pub samples: Option<u32>,
+
+    /// Seconds that the whole run may take; 0 is no bound [default: 25; quick: 4.2; check: 10]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub time_budget: Option<Duration>,
+
+    /// Seed of the order of cases [default: from the time]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u32>,
+
+    /// CPU to measure on [default: the last one allowed]
+    #[arg(long, value_name = "N")]
+    pub cpu: Option<u32>,
+
+    /// Never use real-time priority, also where it is permitted
+    #[arg(long)]
+    pub no_realtime: bool,
+
+    /// Save the run in FILE, which must not exist [default: a file below the data directory]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+
+    /// Record the host's name in the run
+    #[arg(long)]
+    pub host_name: bool,
+
+    /// Seconds without output after which the agent counts as hung
+    #[arg(long, value_name = "S", value_parser = seconds, hide = true)]
+    pub case_timeout: Option<Duration>,
+}
+
+/// The arguments of `list`.
+#[derive(Args, Debug)]
+pub struct List {
+    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+
+    /// How to print the list
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// The arguments of `show`.
+#[derive(Args, Debug)]
+pub struct Show {
+    /// The saved run, `-` for standard input [default: the latest that was saved]
+    pub file: Option<PathBuf>,
+
+    /// Show how the samples of this one metric are distributed
+    #[arg(long, value_name = "ID", conflicts_with = "format")]
+    pub metric: Option<String>,
+
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Seconds, also with a fraction, from 0 to a day.
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("seconds from 0 to 86400 are needed".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn seconds_have_bounds() {
+        assert_eq!(seconds("4.2"), Ok(Duration::from_millis(4200)));
+        for text in ["-1", "nan", "inf", "86401", "x", ""] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

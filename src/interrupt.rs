@@ -1,0 +1,63 @@
+//! The user's wish to stop: SIGINT, SIGTERM or SIGHUP, as something that can be polled.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// Becomes readable, and stays so, once one of the signals came.
+#[derive(Debug)]
+pub struct Interrupt {
+    pipe: UnixStream,
+}
+
+impl Interrupt {
+    /// Catches the signals from here on, except those that this process was started to ignore
+    /// (as `nohup` does).
+    ///
+    /// # Errors
+    ///
+    /// The system allows no pipe or no handler.
+    pub fn install() -> io::Result<Self> {
+        let (pipe, write) = UnixStream::pair()?;
+        let ignored = ignored_signals();
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            if ignored & (1 << (signal - 1)) == 0 {
+                signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
+            }
+        }
+        Ok(Interrupt { pipe })
+    }
+
+    /// Whether one of the signals came.
+    #[must_use]
+    pub fn raised(&self) -> bool {
+        let mut fds = [PollFd::new(&self.pipe, PollFlags::IN)];
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        matches!(poll(&mut fds, Some(&now)), Ok(ready) if ready > 0)
+    }
+}
+
+impl AsFd for Interrupt {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+}
+
+/// The signals that this process ignores, bit n - 1 for signal n; none where /proc does not tell.
+fn ignored_signals() -> u64 {
+    std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|status| {
+            let mask = status
+                .lines()
+                .find_map(|line| line.strip_prefix("SigIgn:"))?;
+            u64::from_str_radix(mask.trim(), 16).ok()
+        })
+        .unwrap_or(0)
+}

@@ -1,0 +1,648 @@
+//! A run: replicates of all cases on one target, within a time budget.
+//!
+//! Each replicate is a fresh process of the agent with the cases in another
+//! order. What a case may take is set anew for each replicate from what the
+//! one before took, so that the whole keeps to its time.
+
+use std::time::{Duration, Instant};
+
+use crate::progress::Position;
+use crate::record::{self, Line};
+use crate::run::{Entry, Fact, Run};
+use crate::session::{Event, Reader};
+use crate::target::{Ending, Order, Target};
+
+/// The case that every run measures, and first: it tells what a time stamp costs.
+pub const CLOCK: &str = "clock.read";
+
+/// Least time that a batched sample lasts, twice over, in nanoseconds.
+const EPOCH_NS: u32 = 20_000;
+
+/// How far a run may exceed its time budget before what is left of it is given up.
+const GRACE: f64 = 1.2;
+
+/// Whether the agent may use real-time priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Realtime {
+    /// Where it is permitted.
+    Auto,
+    /// Never.
+    Never,
+}
+
+/// What a run is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Replicates, 1 or more.
+    pub runs: u32,
+    /// Most samples of each case in a replicate, 5 or more.
+    pub samples: u32,
+    /// What the whole run may take; `None`: no bound.
+    pub time: Option<Duration>,
+    /// Seed of the order of the cases.
+    pub seed: u32,
+    /// The CPU to measure on; `None`: the agent's choice.
+    pub cpu: Option<u32>,
+    /// Whether real-time priority may be used.
+    pub realtime: Realtime,
+}
+
+/// How a run came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All replicates were made, or as many as the time allowed.
+    Complete,
+    /// The agent failed so that going on made no sense.
+    GivenUp,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// What was measured besides what the stream says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// How it ended.
+    pub end: End,
+    /// Whether something that was asked for is not there.
+    pub partial: bool,
+    /// What the user should know, one line each.
+    pub notices: Vec<String>,
+}
+
+/// A record stream as it is saved, and its reader, which saw every byte of it.
+#[derive(Debug, Default)]
+pub struct Recording {
+    stream: Vec<u8>,
+    reader: Reader,
+    /// The number that the session's next record has.
+    next: u64,
+    /// Whether an agent's session is open.
+    open: bool,
+}
+
+impl Recording {
+    /// A recording that starts with the facts of the machine and the tool.
+    #[must_use]
+    pub fn new(facts: &[Fact]) -> Self {
+        let mut recording = Recording::default();
+        for fact in facts {
+            let pairs = [("name", fact.name.as_str())];
+            for line in record::write(recording.next, "host", &pairs, Some(&fact.value)) {
+                recording.line(format!("{line}\n").as_bytes());
+            }
+        }
+        recording
+    }
+
+    /// Takes one line of a stream, with its line end if it has one.
+    pub fn line(&mut self, line: &[u8]) -> Option<Event> {
+        // A line that was cut off must not run into the next.
+        self.end_line();
+        self.stream.extend_from_slice(line);
+        if let Line::Record(record) = record::parse(line) {
+            self.next = record.seq().saturating_add(1);
+        }
+        let event = self.reader.line(line);
+        match event {
+            Some(Event::Hello(_)) => self.open = true,
+            Some(Event::Bye) => self.open = false,
+            _ => {}
+        }
+        event
+    }
+
+    /// Ends the open session, if there is one: its agent broke down or was killed, and why.
+    fn cut(&mut self, reason: &str) {
+        if !self.open {
+            return;
+        }
+        let mut reason = reason.to_owned();
+        // Only one record: nothing can go on in a session that is over.
+        let line = loop {
+            match &record::write(self.next, "cut", &[], Some(&reason))[..] {
+                [line] => break format!("{line}\n"),
+                _ => reason.truncate(reason.char_indices().nth_back(8).map_or(0, |(at, _)| at)),
+            }
+        };
+        self.line(line.as_bytes());
+        self.open = false;
+    }
+
+    fn end_line(&mut self) {
+        if self.stream.last().is_some_and(|&byte| byte != b'\n') {
+            self.stream.push(b'\n');
+        }
+    }
+
+    /// The stream, and what it says.
+    #[must_use]
+    pub fn finish(mut self) -> (Vec<u8>, Run) {
+        self.end_line();
+        (self.stream, self.reader.finish())
+    }
+}
+
+/// The catalog session of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Catalog {
+    /// Its lines, as they came.
+    pub lines: Vec<Vec<u8>>,
+    /// What they say.
+    pub entries: Vec<Entry>,
+    /// The name of the agent's port.
+    pub port: String,
+}
+
+/// Gets the catalog session of a target.
+///
+/// # Errors
+///
+/// The agent cannot be started, breaks down, or prints no catalog. `Ok(None)`
+/// means that the user interrupted it.
+pub fn catalog(target: &mut dyn Target) -> Result<Option<Catalog>, String> {
+    let mut lines: Vec<Vec<u8>> = Vec::new();
+    let mut reader = Reader::default();
+    let ending = target.session(&Order::List, &mut |line| {
+        lines.push(line.to_vec());
+        reader.line(line);
+    })?;
+    if ending == Ending::Interrupted {
+        return Ok(None);
+    }
+    if let Some(fault) = ending.fault() {
+        return Err(format!("the agent printed no whole catalog: {fault}"));
+    }
+    let entries = reader.finish().catalog;
+    if entries.is_empty() {
+        return Err("the agent printed no catalog; is it an agent of kernmark?".to_owned());
+    }
+    let port = lines
+        .iter()
+        .find_map(|line| match record::parse(line) {
+            Line::Record(record) if record.kind() == "hello" => record.get("port"),
+            _ => None,
+        })
+        .unwrap_or("unknown")
+        .to_owned();
+    Ok(Some(Catalog {
+        lines,
+        entries,
+        port,
+    }))
+}
+
+/// The cases of the metrics that `selected` picks, each once, in the catalog's order; the clock's
+/// own case comes first and is always there if the catalog has it.
+#[must_use]
+pub fn cases(catalog: &[Entry], selected: impl Fn(&Entry) -> bool) -> Vec<String> {
+    let mut cases: Vec<String> = Vec::new();
+    let clock = catalog.iter().filter(|entry| entry.metric == CLOCK);
+    for entry in clock.chain(catalog.iter().filter(|entry| selected(entry))) {
+        if !cases.contains(&entry.case) {
+            cases.push(entry.case.clone());
+        }
+    }
+    cases
+}
+
+/// Measures the cases, the first of them first in each replicate, the others in random order.
+///
+/// # Errors
+///
+/// The agent cannot be started. An agent that starts and fails is told in the
+/// recording and in the result.
+pub fn measure(
+    target: &mut dyn Target,
+    plan: &Plan,
+    cases: &[String],
+    recording: &mut Recording,
+    progress: &mut dyn FnMut(&Position),
+) -> Result<Measured, String> {
+    let mut measurement = Measurement {
+        target,
+        plan,
+        recording,
+        progress,
+        pace: Pace::new(plan.time, plan.runs, cases.len()),
+        started: Instant::now(),
+        cases: cases.to_vec(),
+        done: 0,
+        notices: Vec::new(),
+        partial: false,
+    };
+    let end = measurement.replicates()?;
+    Ok(Measured {
+        end,
+        partial: measurement.partial,
+        notices: measurement.notices,
+    })
+}
+
+struct Measurement<'a> {
+    target: &'a mut dyn Target,
+    plan: &'a Plan,
+    recording: &'a mut Recording,
+    progress: &'a mut dyn FnMut(&Position),
+    pace: Pace,
+    started: Instant,
+    /// The cases that are still tried.
+    cases: Vec<String>,
+    /// Cases that are done or given up, over all replicates.
+    done: usize,
+    notices: Vec<String>,
+    partial: bool,
+}
+
+/// What one session of the agent did with the cases it was given.
+struct Attempt {
+    ending: Ending,
+    /// The case that was open at its end.
+    open: Option<String>,
+    /// Cases that were begun.
+    begun: usize,
+}
+
+impl Measurement<'_> {
+    fn replicates(&mut self) -> Result<End, String> {
+        let mut random = fastrand::Rng::with_seed(self.plan.seed.into());
+        for replicate in 0..self.plan.runs {
+            let elapsed = self.started.elapsed();
+            if !self.pace.has_time(elapsed) {
+                self.notices.push(format!(
+                    "{replicate} of {} replicates fitted into the time; --time-budget gives more",
+                    self.plan.runs
+                ));
+                break;
+            }
+            let budget = self.pace.budget(elapsed, self.plan.runs - replicate);
+            let mut cases = self.cases.clone();
+            if let Some(others) = cases.get_mut(1..) {
+                random.shuffle(others);
+            }
+            let tried = cases.len();
+            match self.replicate(cases, budget)? {
+                Some(end) => return Ok(end),
+                None if self.cases.len() == tried => {
+                    self.pace
+                        .took(budget, self.started.elapsed().saturating_sub(elapsed));
+                }
+                // The time of a replicate with a breakdown says nothing about the next.
+                None => {}
+            }
+        }
+        Ok(End::Complete)
+    }
+
+    /// One replicate: one session, and one more after each breakdown. `Some` when the run is over.
+    fn replicate(
+        &mut self,
+        mut left: Vec<String>,
+        budget: Option<Duration>,
+    ) -> Result<Option<End>, String> {
+        while !left.is_empty() {
+            let attempt = self.attempt(&mut left, budget)?;
+            let Some(fault) = attempt.ending.fault() else {
+                if !left.is_empty() {
+                    self.partial = true;
+                    self.notices.push(format!(
+                        "the agent ended without a word on {} cases",
+                        left.len()
+                    ));
+                }
+                return Ok(None);
+            };
+            self.partial = true;
+            self.recording.cut(&fault);
+            if attempt.ending == Ending::Interrupted {
+                return Ok(Some(End::Interrupted));
+            }
+            if let Some(guilty) = attempt.open {
+                self.cases.retain(|case| *case != guilty);
+                self.notices.push(format!("{guilty}: {fault}"));
+            } else {
+                self.notices.push(fault);
+                if attempt.begun == 0 {
+                    return Ok(Some(End::GivenUp));
+                }
+            }
+            if self.pace.is_over(self.started.elapsed()) {
+                self.notices
+                    .push("no time is left for what the agent's failures held up".to_owned());
+                return Ok(Some(End::GivenUp));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Runs one session over the cases that are left and takes out those that it began.
+    fn attempt(
+        &mut self,
+        left: &mut Vec<String>,
+        budget: Option<Duration>,
+    ) -> Result<Attempt, String> {
+        let order = Order::Run {
+            settings: self.settings(budget),
+            cases: left.clone(),
+        };
+        let mut open = None;
+        let mut begun = 0;
+        let (recording, progress) = (&mut *self.recording, &mut *self.progress);
+        let (pace, started, done) = (&self.pace, self.started, &mut self.done);
+        let ending = self
+            .target
+            .session(&order, &mut |line| match recording.line(line) {
+                Some(Event::Begin { case, .. }) => {
+                    left.retain(|other| *other != case);
+                    begun += 1;
+                    progress(&pace.position(&case, *done, started.elapsed()));
+                    open = Some(case);
+                }
+                Some(Event::End { .. }) => {
+                    open = None;
+                    *done += 1;
+                }
+                _ => {}
+            })?;
+        if open.is_some() {
+            *done += 1;
+        }
+        Ok(Attempt {
+            ending,
+            open,
+            begun,
+        })
+    }
+
+    fn settings(&self, budget: Option<Duration>) -> Vec<(&'static str, String)> {
+        let mut settings = vec![
+            ("samples", self.plan.samples.to_string()),
+            (
+                "budget_us",
+                budget.map_or(0, |time| time.as_micros().max(1)).to_string(),
+            ),
+            ("epoch_ns", EPOCH_NS.to_string()),
+        ];
+        settings.extend(self.plan.cpu.map(|cpu| ("cpu", cpu.to_string())));
+        let realtime = match self.plan.realtime {
+            Realtime::Auto => "auto",
+            Realtime::Never => "never",
+        };
+        settings.push(("realtime", realtime.to_owned()));
+        settings
+    }
+}
+
+/// How much time each case gets.
+///
+/// A replicate takes a part that the budget does not govern (start, calibration, cases that need
+/// longer) and one that grows with it. Scaling the budget by what the last replicate should have
+/// taken over what it took closes in on the right one without knowing either part.
+struct Pace {
+    /// For the whole run; `None`: no bound.
+    time: Option<Duration>,
+    runs: u32,
+    cases: usize,
+    /// The last replicate that went well: its budget for a case, and how long it took.
+    last: Option<(Duration, Duration)>,
+}
+
+impl Pace {
+    fn new(time: Option<Duration>, runs: u32, cases: usize) -> Self {
+        Pace {
+            time,
+            runs,
+            cases: cases.max(1),
+            last: None,
+        }
+    }
+
+    /// The time for each case of the next replicate, when `left` replicates are to be made.
+    fn budget(&self, elapsed: Duration, left: u32) -> Option<Duration> {
+        const LEAST: f64 = 100e-6;
+        // The first replicate does not know yet what its cases take besides.
+        const FIRST: f64 = 0.5;
+        const MOST_CHANGE: f64 = 4.0;
+        let time = self.time?.as_secs_f64();
+        let share = (time - elapsed.as_secs_f64()).max(0.0) / f64::from(left.max(1));
+        let budget = match self.last {
+            None => FIRST * share / self.cases as f64,
+            Some((budget, took)) => {
+                let change = share / took.as_secs_f64().max(1e-6);
+                budget.as_secs_f64() * change.clamp(1.0 / MOST_CHANGE, MOST_CHANGE)
+            }
+        };
+        Some(Duration::from_secs_f64(
+            budget.clamp(LEAST, time.max(LEAST)),
+        ))
+    }
+
+    /// Notes what a replicate took with its budget.
+    fn took(&mut self, budget: Option<Duration>, took: Duration) {
+        if let Some(budget) = budget {
+            self.last = Some((budget, took));
+        }
+    }
+
+    /// Whether another replicate fits, going by the last.
+    fn has_time(&self, elapsed: Duration) -> bool {
+        let next = self.last.map_or(Duration::ZERO, |(_, took)| took);
+        !self.is_over(elapsed + next)
+    }
+
+    /// Whether the time is over, and what may be exceeded of it.
+    fn is_over(&self, elapsed: Duration) -> bool {
+        self.time
+            .is_some_and(|time| elapsed > Duration::from_secs_f64(time.as_secs_f64() * GRACE))
+    }
+
+    /// How far the run is. The time left is what the rate until now makes it.
+    fn position<'a>(&self, case: &'a str, done: usize, elapsed: Duration) -> Position<'a> {
+        const EARLY: usize = 10;
+        let total = self.cases * self.runs as usize;
+        let by_plan = self.time.map(|time| time.saturating_sub(elapsed));
+        let by_rate = elapsed.mul_f64(total.saturating_sub(done) as f64 / done.max(1) as f64);
+        let left = match by_plan {
+            Some(plan) if done * EARLY < total => plan,
+            _ => by_rate,
+        };
+        Position {
+            case,
+            done,
+            total,
+            left,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a pace over a machine where a replicate takes `fixed` and `factor` times its budgets.
+    fn total(time: f64, runs: u32, cases: usize, fixed: f64, factor: f64) -> (f64, u32) {
+        let mut pace = Pace::new(Some(Duration::from_secs_f64(time)), runs, cases);
+        let mut elapsed = Duration::ZERO;
+        for replicate in 0..runs {
+            if !pace.has_time(elapsed) {
+                return (elapsed.as_secs_f64(), replicate);
+            }
+            let budget = pace.budget(elapsed, runs - replicate);
+            let took = Duration::from_secs_f64(
+                fixed + factor * budget.unwrap().as_secs_f64() * cases as f64,
+            );
+            pace.took(budget, took);
+            elapsed += took;
+        }
+        (elapsed.as_secs_f64(), runs)
+    }
+
+    #[test]
+    fn a_run_keeps_to_its_time_whatever_the_cases_cost_besides() {
+        for (fixed, factor) in [(0.0, 1.0), (1.0, 1.0), (0.3, 2.5), (2.0, 0.4)] {
+            let (took, runs) = total(25.0, 10, 120, fixed, factor);
+            assert_eq!(runs, 10, "fixed {fixed} factor {factor}");
+            assert!(
+                (22.0..=27.0).contains(&took),
+                "fixed {fixed} factor {factor}: {took}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_run_whose_fixed_part_exceeds_its_time_makes_fewer_replicates() {
+        let (took, runs) = total(25.0, 10, 120, 6.0, 1.0);
+        assert!(runs < 10);
+        assert!(took <= 25.0 * GRACE, "{took}");
+    }
+
+    #[test]
+    fn without_a_bound_there_is_no_budget_and_always_time() {
+        let pace = Pace::new(None, 10, 5);
+        assert_eq!(pace.budget(Duration::from_secs(1000), 10), None);
+        assert!(pace.has_time(Duration::from_secs(100_000)));
+    }
+
+    fn entry(metric: &str, case: &str) -> Entry {
+        Entry {
+            metric: metric.to_owned(),
+            case: case.to_owned(),
+            ..Entry::default()
+        }
+    }
+
+    #[test]
+    fn the_clock_comes_first_and_a_case_comes_once() {
+        let catalog = [
+            entry("mutex.lock", "mutex.lock"),
+            entry("mutex.unlock", "mutex.lock"),
+            entry(CLOCK, CLOCK),
+            entry("fifo.put", "fifo.put"),
+        ];
+        let with = |start: &'static str| cases(&catalog, |entry| entry.metric.starts_with(start));
+        assert_eq!(with(""), [CLOCK, "mutex.lock", "fifo.put"]);
+        assert_eq!(with("mutex.unlock"), [CLOCK, "mutex.lock"]);
+    }
+
+    /// A target that plays prepared sessions and keeps the orders it got.
+    struct Played {
+        sessions: Vec<(Vec<&'static str>, Ending)>,
+        orders: Vec<Vec<String>>,
+    }
+
+    impl Target for Played {
+        fn session(
+            &mut self,
+            order: &Order,
+            take: &mut dyn FnMut(&[u8]),
+        ) -> Result<Ending, String> {
+            if let Order::Run { cases, .. } = order {
+                self.orders.push(cases.clone());
+            }
+            let (records, ending) = self.sessions.remove(0);
+            for (seq, text) in (0..).zip(records) {
+                let mut words = text.split(' ');
+                let kind = words.next().unwrap();
+                let pairs: Vec<_> = words.map(|word| word.split_once('=').unwrap()).collect();
+                for line in record::write(seq, kind, &pairs, None) {
+                    take(format!("{line}\n").as_bytes());
+                }
+            }
+            Ok(ending)
+        }
+    }
+
+    fn play(runs: u32, sessions: Vec<(Vec<&'static str>, Ending)>) -> (Measured, Vec<Vec<String>>) {
+        let mut target = Played {
+            sessions,
+            orders: Vec::new(),
+        };
+        let plan = Plan {
+            runs,
+            samples: 5,
+            time: None,
+            seed: 1,
+            cpu: None,
+            realtime: Realtime::Auto,
+        };
+        let cases = ["a", "b"].map(str::to_owned);
+        let measured = measure(
+            &mut target,
+            &plan,
+            &cases,
+            &mut Recording::default(),
+            &mut |_| {},
+        )
+        .unwrap();
+        (measured, target.orders)
+    }
+
+    const HELLO: &str = "hello port=p arch=a mode=run clock=c unit=cycles hz=1 realtime=no";
+    const BEGIN_A: &str = "begin case=a asked=5";
+    const BEGIN_B: &str = "begin case=b asked=5";
+    const END_A: &str = "end case=a status=skip samples=0";
+    const END_B: &str = "end case=b status=skip samples=0";
+
+    fn crash() -> Ending {
+        Ending::Signal {
+            signal: 11,
+            said: String::new(),
+        }
+    }
+
+    #[test]
+    fn after_a_crash_the_cases_left_are_measured_and_the_guilty_one_is_not_tried_again() {
+        let (measured, orders) = play(
+            2,
+            vec![
+                (vec![HELLO, BEGIN_A], crash()),
+                (vec![HELLO, BEGIN_B, END_B], Ending::Done),
+                (vec![HELLO, BEGIN_B, END_B], Ending::Done),
+            ],
+        );
+        assert_eq!(orders, [vec!["a", "b"], vec!["b"], vec!["b"]]);
+        assert_eq!(measured.end, End::Complete);
+        assert!(measured.partial);
+        assert!(measured.notices[0].starts_with("a: signal 11"));
+    }
+
+    #[test]
+    fn an_agent_that_never_begins_is_given_up() {
+        let (measured, orders) = play(5, vec![(vec![], crash())]);
+        assert_eq!(orders.len(), 1);
+        assert_eq!(measured.end, End::GivenUp);
+    }
+
+    #[test]
+    fn a_case_that_is_never_spoken_of_makes_the_run_partial() {
+        let (measured, _) = play(1, vec![(vec![HELLO, BEGIN_A, END_A], Ending::Done)]);
+        assert_eq!(measured.end, End::Complete);
+        assert!(measured.partial);
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_run_at_once() {
+        let (measured, orders) = play(9, vec![(vec![HELLO, BEGIN_A], Ending::Interrupted)]);
+        assert_eq!(orders.len(), 1);
+        assert_eq!(measured.end, End::Interrupted);
+    }
+}

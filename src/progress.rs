@@ -1,0 +1,98 @@
+//! One line on standard error that says how far a run is, when a person may be watching.
+
+use std::env;
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+/// The progress line; it is cleared when this value ends.
+#[derive(Debug)]
+pub struct Progress {
+    /// Columns of the terminal; `None` without one.
+    width: Option<usize>,
+}
+
+impl Progress {
+    /// A line on standard error if that is a terminal that can clear a line; nothing otherwise.
+    #[must_use]
+    pub fn new() -> Self {
+        let stderr = io::stderr();
+        let dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let width = (stderr.is_terminal() && !dumb).then(|| {
+            rustix::termios::tcgetwinsize(&stderr)
+                .map_or(80, |size| usize::from(size.ws_col))
+                .max(20)
+        });
+        Progress { width }
+    }
+
+    /// Replaces the line.
+    pub fn show(&self, text: &str) {
+        if let Some(width) = self.width {
+            let text: String = text.chars().take(width - 1).collect();
+            // Progress that cannot be shown is no reason to stop.
+            let _ = write!(io::stderr(), "\r\x1b[K{text}");
+        }
+    }
+
+    /// Clears the line, so that something else can be printed.
+    pub fn clear(&self) {
+        self.show("");
+    }
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Progress::new()
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position<'a> {
+    /// The case that is measured.
+    pub case: &'a str,
+    /// Cases done, over all replicates.
+    pub done: usize,
+    /// Cases in all.
+    pub total: usize,
+    /// Time that is left, as far as it can be told.
+    pub left: Duration,
+}
+
+/// The position as one line.
+#[must_use]
+pub fn line(position: &Position) -> String {
+    format!(
+        "{:>3} % · {} of {} · {:.0} s left · {}",
+        100 * position.done / position.total.max(1),
+        position.done,
+        position.total,
+        position.left.as_secs_f64().ceil(),
+        position.case,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_says_what_how_far_and_how_long() {
+        let position = Position {
+            case: "clock.read",
+            done: 30,
+            total: 120,
+            left: Duration::from_millis(17_300),
+        };
+        assert_eq!(
+            line(&position),
+            " 25 % · 30 of 120 · 18 s left · clock.read"
+        );
+    }
+}
