@@ -18,6 +18,7 @@
 
 pub mod catalog;
 pub mod cli;
+pub mod commands;
 pub mod doctor;
 pub mod export;
 pub mod filter;

@@ -1,0 +1,21 @@
+//! The command `kernmark`: arguments in, exit status out. All else is in the library.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use kernmark::cli::{Arguments, FAILED, USAGE};
+use kernmark::commands::{self, Failure};
+use kernmark::report::text::plain;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let status = commands::dispatch(arguments).unwrap_or_else(|failure| {
+        let (status, message) = match failure {
+            Failure::Usage(message) => (USAGE, message),
+            Failure::Failed(message) => (FAILED, message),
+        };
+        eprintln!("kernmark: {}", plain(&message));
+        status
+    });
+    ExitCode::from(status)
+}

@@ -1,0 +1,565 @@
+//! The tool as its users see it: arguments, exit status, what is printed, saved and left behind.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use kernmark::record;
+use rustix::process::{kill_process, Pid, Signal};
+
+/// Longer than anything here takes on the slowest machine.
+const EVER: Duration = Duration::from_secs(60);
+
+const HELLO: &str =
+    "hello port=fake arch=none mode=run clock=c unit=cycles hz=1000000000 realtime=no";
+
+const CATALOG: [&str; 3] = [
+    "hello port=fake arch=none mode=list clock=c unit=cycles hz=1000000000 realtime=no",
+    "bench metric=clock.read case=clock.read from=0 to=1 switches=0 | Read the clock.",
+    "bench metric=fifo.put.user case=fifo.put.user from=0 to=1 switches=0 | Put an item.",
+];
+
+/// The records of a case that goes well.
+fn case(id: &str) -> Vec<String> {
+    vec![
+        format!("begin case={id} asked=5"),
+        format!("plan case={id} samples=5 batch=1"),
+        format!("hist metric={id} part=0 100:3 110:2"),
+        format!("proof case={id} name=order counted=0 low=0 high=0"),
+        format!("end case={id} status=ok samples=5"),
+    ]
+}
+
+fn fifo() -> Vec<String> {
+    case("fifo.put.user")
+}
+
+/// A stream of records, numbered from 0.
+fn stream(records: &[String]) -> String {
+    let mut text = String::new();
+    for (seq, record) in (0..).zip(records) {
+        let (head, tail) = match record.split_once(" | ") {
+            Some((head, tail)) => (head, Some(tail)),
+            None => (record.as_str(), None),
+        };
+        let mut words = head.split(' ');
+        let kind = words.next().unwrap();
+        let words: Vec<&str> = words.collect();
+        let lines = if kind == "hist" {
+            let counts: Vec<(u64, u64)> = words[2..]
+                .iter()
+                .map(|word| word.split_once(':').unwrap())
+                .map(|(ticks, count)| (ticks.parse().unwrap(), count.parse().unwrap()))
+                .collect();
+            record::write_hist(seq, words[0].strip_prefix("metric=").unwrap(), 0, &counts)
+        } else {
+            let pairs: Vec<_> = words.iter().map(|w| w.split_once('=').unwrap()).collect();
+            record::write(seq, kind, &pairs, tail)
+        };
+        assert_eq!(lines.len(), 1, "{record}");
+        text.push_str(&lines[0]);
+        text.push('\n');
+    }
+    text
+}
+
+/// A session from `hello` to `bye` over these cases.
+fn session(cases: &[Vec<String>]) -> String {
+    let mut records = vec![HELLO.to_owned()];
+    records.extend(cases.concat());
+    records.push(format!("bye records={}", records.len()));
+    stream(&records)
+}
+
+/// A session that stops where `fifo.put.user` has begun.
+fn unfinished() -> String {
+    let mut records = vec![HELLO.to_owned()];
+    records.extend(case("clock.read"));
+    records.push(fifo()[0].clone());
+    stream(&records)
+}
+
+/// A directory with a scripted agent, and the tool in an environment that knows only these.
+struct Bed {
+    directory: tempfile::TempDir,
+}
+
+impl Bed {
+    /// `script` is what the agent does when it is asked to measure `fifo.put.user`, with the files
+    /// `whole` (a session of all cases), `unfinished`, and what `files` adds.
+    fn new(script: &str, files: &[(&str, &str)]) -> Bed {
+        let bed = Bed {
+            directory: tempfile::tempdir().unwrap(),
+        };
+        let mut catalog: Vec<String> = CATALOG.map(str::to_owned).to_vec();
+        catalog.push(format!("bye records={}", catalog.len()));
+        bed.write("catalog", &stream(&catalog));
+        bed.write("whole", &session(&[case("clock.read"), fifo()]));
+        bed.write("clock", &session(&[case("clock.read")]));
+        bed.write("unfinished", &unfinished());
+        for (name, text) in files {
+            bed.write(name, text);
+        }
+        let agent = format!(
+            "#!/bin/sh\ncd {}\necho \"$*\" >> orders\ncase \"$*\" in\n\
+             list) cat catalog ;;\n*fifo.put.user*) {script} ;;\n*) cat clock ;;\nesac\n",
+            bed.path("").display()
+        );
+        bed.write("agent", &agent);
+        fs::set_permissions(bed.path("agent"), fs::Permissions::from_mode(0o755)).unwrap();
+        bed
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kernmark"));
+        command.args(arguments);
+        self.furnish(&mut command);
+        command
+    }
+
+    fn furnish(&self, command: &mut Command) {
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.path("home"))
+            .env("KERNMARK_AGENT", self.path("agent"))
+            .env("KERNMARK_TEST", self.directory.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+    }
+
+    fn run(&self, arguments: &[&str]) -> Seen {
+        let out = self.command(arguments).output().unwrap();
+        self.wait_for_silence();
+        Seen::from(out)
+    }
+
+    /// `run` with the JSON of the result, with few replicates and little patience.
+    fn measure(&self, more: &[&str]) -> Seen {
+        let mut arguments = vec!["run", "--format", "json", "--runs", "2"];
+        arguments.extend(["--case-timeout", "0.5"]);
+        arguments.extend(more);
+        self.run(&arguments)
+    }
+
+    /// The saved runs.
+    fn saved(&self) -> Vec<PathBuf> {
+        let runs = self.path("home/.local/share/kernmark/runs");
+        match fs::read_dir(runs) {
+            Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// The processes that run in this bed's environment.
+    fn processes(&self) -> Vec<String> {
+        let mark = format!("KERNMARK_TEST={}\0", self.directory.path().display());
+        let mut found = Vec::new();
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            if String::from_utf8_lossy(&environment).contains(&mark) {
+                let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                found.push(String::from_utf8_lossy(&line).replace('\0', " "));
+            }
+        }
+        found
+    }
+
+    fn wait_for_silence(&self) {
+        until("processes are left", || self.processes().is_empty());
+    }
+}
+
+/// Waits until something holds; fails with `what` if it never does.
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < EVER, "{what}");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// What a run of the tool showed.
+#[derive(Debug)]
+struct Seen {
+    status: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl From<Output> for Seen {
+    fn from(output: Output) -> Seen {
+        Seen {
+            status: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Seen {
+    #[track_caller]
+    fn expect(&self, status: i32, out: &str, err: &str) {
+        assert_eq!(self.status, Some(status), "{self:#?}");
+        assert!(self.out.contains(out), "no {out:?} in {self:#?}");
+        assert!(self.err.contains(err), "no {err:?} in {self:#?}");
+    }
+}
+
+/// A saved run shows what the run itself showed.
+#[track_caller]
+fn expect_shown_again(bed: &Bed, seen: &Seen) {
+    let saved = bed.saved();
+    assert_eq!(saved.len(), 1, "{saved:?}");
+    let shown = bed.run(&["show", "--format", "json"]);
+    assert_eq!(shown.out, seen.out);
+    let shown = bed.run(&["show", saved[0].to_str().unwrap(), "--format", "json"]);
+    assert_eq!(shown.out, seen.out);
+}
+
+#[test]
+fn a_run_is_measured_saved_and_shown_again() {
+    let bed = Bed::new("cat whole", &[]);
+    let seen = bed.measure(&["--seed", "7"]);
+    seen.expect(0, "fifo.put.user", "saved: ");
+    assert!(!seen.err.contains('\x1b'), "{}", seen.err);
+    expect_shown_again(&bed, &seen);
+    let orders = fs::read_to_string(bed.path("orders")).unwrap();
+    let runs: Vec<&str> = orders.lines().filter(|l| l.starts_with("run ")).collect();
+    assert_eq!(runs.len(), 2, "{orders}");
+    assert!(runs[0].contains(" samples=500 ") && runs[0].contains(" epoch_ns=20000 "));
+    assert!(runs[0].ends_with(" clock.read fifo.put.user"), "{orders}");
+    let saved = fs::read_to_string(&bed.saved()[0]).unwrap();
+    assert!(saved.starts_with("@km1 0 host name=tool | kernmark "));
+    assert!(saved.contains("host name=seed | 7 *"));
+    assert!(!saved.contains("name=host_name"));
+    assert!(saved.ends_with(&fs::read_to_string(bed.path("whole")).unwrap()));
+}
+
+#[test]
+fn without_a_command_everything_is_measured() {
+    let bed = Bed::new("cat whole", &[]);
+    bed.run(&[]).expect(0, "put", "saved: ");
+}
+
+#[test]
+fn a_saved_run_is_read_from_standard_input() {
+    let bed = Bed::new("cat whole", &[]);
+    let seen = bed.measure(&[]);
+    let file = fs::File::open(&bed.saved()[0]).unwrap();
+    let mut command = bed.command(&["show", "-", "--format", "json"]);
+    let shown = Seen::from(command.stdin(file).output().unwrap());
+    shown.expect(0, "", "");
+    assert_eq!(shown.out, seen.out);
+}
+
+#[test]
+fn the_name_of_the_host_is_recorded_only_when_asked_for() {
+    let bed = Bed::new("cat whole", &[]);
+    bed.measure(&["--host-name"]).expect(0, "", "");
+    let saved = fs::read_to_string(&bed.saved()[0]).unwrap();
+    assert!(saved.contains("host name=host_name | "));
+}
+
+#[test]
+fn a_proof_that_fails_is_status_1() {
+    let mut records = fifo();
+    records[3] = "proof case=fifo.put.user name=order counted=2 low=0 high=0".to_owned();
+    let bad = session(&[case("clock.read"), records]);
+    let bed = Bed::new("cat bad", &[("bad", &bad)]);
+    let seen = bed.measure(&[]);
+    seen.expect(1, "order: counted 2, must be 0", "");
+    expect_shown_again(&bed, &seen);
+    bed.run(&["show"]).expect(1, "", "");
+}
+
+#[test]
+fn a_skipped_case_is_status_0() {
+    let skip = vec![
+        "begin case=fifo.put.user asked=5".to_owned(),
+        "end case=fifo.put.user status=skip samples=0 | no queue here".to_owned(),
+    ];
+    let text = session(&[case("clock.read"), skip]);
+    let bed = Bed::new("cat skip", &[("skip", &text)]);
+    bed.measure(&[]).expect(0, "no queue here", "");
+    let checked = bed.run(&["run", "--check"]);
+    checked.expect(0, "skipped    fifo.put.user: no queue here\n", "");
+    checked.expect(
+        0,
+        "2 metrics: 1 ok, 1 skipped, 0 failed, 0 incomplete\n",
+        "",
+    );
+    assert_eq!(bed.saved().len(), 1, "a check is not saved");
+}
+
+/// The agent breaks down in `fifo.put.user`: the other cases are measured, that one is not tried
+/// again, and the reason is shown, then and later.
+#[track_caller]
+fn expect_breakdown(script: &str, reason: &str) {
+    let bed = Bed::new(script, &[]);
+    let seen = bed.measure(&[]);
+    seen.expect(1, reason, &format!("fifo.put.user: {reason}"));
+    expect_shown_again(&bed, &seen);
+    let orders = fs::read_to_string(bed.path("orders")).unwrap();
+    let tries: Vec<bool> = orders
+        .lines()
+        .filter(|line| line.starts_with("run "))
+        .map(|line| line.contains("fifo.put.user"))
+        .collect();
+    assert_eq!(tries, [true, false], "{orders}");
+}
+
+#[test]
+fn a_crash_costs_its_case() {
+    expect_breakdown(
+        "cat unfinished; echo at queue.c >&2; kill -SEGV $$",
+        "signal 11 (SIGSEGV) ended the agent: at queue.c",
+    );
+}
+
+#[test]
+fn a_killed_agent_costs_its_case() {
+    expect_breakdown(
+        "cat unfinished; kill -9 $$",
+        "signal 9 (SIGKILL) ended the agent",
+    );
+}
+
+#[test]
+fn an_exit_status_costs_its_case_and_its_last_words_are_shown() {
+    expect_breakdown(
+        "cat unfinished; echo no memory >&2; exit 3",
+        "the agent ended with status 3: no memory",
+    );
+}
+
+#[test]
+fn a_hang_is_ended_with_all_its_processes() {
+    expect_breakdown(
+        "cat unfinished; sleep 1000 & sleep 1000",
+        "no sign of life for 0.5 s; killed",
+    );
+}
+
+#[test]
+fn children_that_hold_the_pipe_do_not_hold_the_run() {
+    let bed = Bed::new("cat whole; sleep 1000 &", &[]);
+    bed.run(&["run", "--runs", "2"]).expect(0, "put", "");
+}
+
+#[test]
+fn output_that_is_cut_off_inside_a_record_yields_no_number() {
+    let bed = Bed::new("head -c -20 unfinished; printf '@km1 7 pla'", &[]);
+    let seen = bed.measure(&[]);
+    seen.expect(1, "clock.read", "");
+    expect_shown_again(&bed, &seen);
+}
+
+#[test]
+fn noise_between_records_does_no_harm() {
+    let noise =
+        "printf 'boot\\n\\377\\000 @ km\\n'; sed 's/^/[0.1] /' whole; printf 'end, no newline'";
+    let bed = Bed::new(noise, &[]);
+    let seen = bed.measure(&[]);
+    seen.expect(0, "fifo.put.user", "");
+    expect_shown_again(&bed, &seen);
+}
+
+#[test]
+fn what_is_no_agent_is_named() {
+    let bed = Bed::new("true", &[]);
+    bed.write("catalog", "hello\n");
+    bed.run(&[]).expect(1, "", "is it an agent of kernmark?");
+    fs::remove_file(bed.path("agent")).unwrap();
+    bed.run(&["list"]).expect(1, "", "KERNMARK_AGENT names it");
+}
+
+#[test]
+fn an_agent_that_dies_at_once_is_given_up() {
+    let bed = Bed::new("echo no such CPU >&2; exit 2", &[]);
+    bed.measure(&[]).expect(1, "", "no such CPU");
+    assert_eq!(bed.saved().len(), 0);
+}
+
+#[test]
+fn arguments_that_make_no_sense_are_status_2_and_nothing_is_measured() {
+    let bed = Bed::new("cat whole", &[]);
+    let typo = "nothing is called `fifo.putt`; did you mean fifo.put";
+    bed.run(&["run", "fifo.putt"]).expect(2, "", typo);
+    bed.run(&["list", "*.nothing"]).expect(2, "", "`*.nothing`");
+    bed.run(&["run", "--samples", "1"])
+        .expect(2, "", "1 is not in 5..");
+    bed.run(&["run", "--time-budget", "-1"]).expect(2, "", "");
+    bed.run(&["run", "--cpu", "99999"])
+        .expect(2, "", "CPU 99999");
+    bed.run(&["rum"]).expect(2, "", "run");
+    bed.write("there.km", "mine");
+    let path = bed.path("there.km");
+    let to = |path: &Path| bed.run(&["run", "-o", path.to_str().unwrap()]);
+    to(&path).expect(2, "", "not overwritten");
+    assert_eq!(fs::read(&path).unwrap(), b"mine");
+    to(&bed.path("nowhere/run.km")).expect(2, "", "is no directory");
+    let orders = fs::read_to_string(bed.path("orders")).unwrap();
+    assert!(orders.lines().all(|line| line == "list"), "{orders}");
+}
+
+#[test]
+fn a_filter_picks_cases_and_keeps_the_clock() {
+    let bed = Bed::new("cat whole", &[]);
+    bed.measure(&["fifo"]).expect(0, "fifo.put.user", "");
+    bed.run(&["list", "f*.user"]).expect(0, "fifo.put.user", "");
+    let list = bed.run(&["list", "clock"]);
+    assert!(!list.out.contains("fifo"), "{list:?}");
+    bed.measure(&["clock"]).expect(0, "clock.read", "");
+    let orders = fs::read_to_string(bed.path("orders")).unwrap();
+    assert!(orders.lines().last().unwrap().ends_with("auto clock.read"));
+}
+
+#[test]
+fn a_run_is_saved_where_the_user_says() {
+    let bed = Bed::new("cat whole", &[]);
+    let path = bed.path("mine.km");
+    bed.measure(&["-o", path.to_str().unwrap()])
+        .expect(0, "fifo.put.user", "mine.km");
+    assert_eq!(bed.saved().len(), 0);
+    bed.run(&["show", path.to_str().unwrap(), "--metric", "fifo.put.user"])
+        .expect(0, "fifo.put.user", "");
+    bed.run(&["show", path.to_str().unwrap(), "--metric", "fifo.put"])
+        .expect(2, "", "did you mean fifo.put.user?");
+}
+
+#[test]
+fn a_run_that_cannot_be_saved_is_shown_and_is_status_1() {
+    let bed = Bed::new("cat whole", &[]);
+    let mut command = bed.command(&["run", "--runs", "1"]);
+    // Nobody, root included, can make a directory there.
+    command.env("XDG_DATA_HOME", "/proc/self");
+    let seen = Seen::from(command.output().unwrap());
+    seen.expect(
+        1,
+        "put",
+        "the run is not saved: cannot make /proc/self/kernmark",
+    );
+}
+
+#[test]
+fn show_says_what_is_wrong_with_a_file() {
+    let bed = Bed::new("cat whole", &[]);
+    bed.run(&["show"]).expect(1, "", "no run is saved in");
+    bed.write("text", "words\n");
+    bed.run(&["show", bed.path("text").to_str().unwrap()])
+        .expect(1, "", "it holds no measurement");
+    let hello = "@km2 0 hello";
+    let sum = crc32fast::hash(hello.as_bytes());
+    bed.write("later", &format!("{hello} *{sum:08x}\n"));
+    bed.run(&["show", bed.path("later").to_str().unwrap()])
+        .expect(1, "", "version 2");
+    bed.run(&["show", "/nowhere"]).expect(1, "", "/nowhere");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let bed = Bed::new("cat whole", &[]);
+    bed.measure(&[]).expect(0, "", "");
+    for arguments in [&["show"][..], &["list"], &["man"], &["completions", "bash"]] {
+        let (read, write) = UnixStream::pair().unwrap();
+        drop(read);
+        let mut command = bed.command(arguments);
+        let seen = Seen::from(command.stdout(OwnedFd::from(write)).output().unwrap());
+        seen.expect(0, "", "");
+        assert_eq!(seen.err, "");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_status_1() {
+    let bed = Bed::new("cat whole", &[]);
+    let full = fs::File::create("/dev/full").unwrap();
+    let mut command = bed.command(&["run", "--runs", "1"]);
+    let seen = Seen::from(command.stdout(full).output().unwrap());
+    seen.expect(1, "", "cannot write to standard output");
+    assert_eq!(bed.saved().len(), 1, "the run is saved all the same");
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_done_and_leaves_no_process() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let bed = Bed::new("cat unfinished; sleep 1000 & touch begun; sleep 1000", &[]);
+        let child = bed.command(&["run", "--format", "json"]).spawn().unwrap();
+        until("the agent never began", || bed.path("begun").exists());
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let seen = Seen::from(child.wait_with_output().unwrap());
+        bed.wait_for_silence();
+        seen.expect(130, "interrupted by the user", "saved: ");
+        expect_shown_again(&bed, &seen);
+    }
+}
+
+#[test]
+fn a_signal_that_is_ignored_stays_ignored() {
+    let bed = Bed::new(
+        "touch begun; while test ! -e go; do sleep 0.05; done; cat whole",
+        &[],
+    );
+    // A shell that ignores the signal turns into the tool.
+    let mut command = Command::new("sh");
+    let script = "trap '' HUP; exec \"$0\" run --runs 1";
+    command.args(["-c", script, env!("CARGO_BIN_EXE_kernmark")]);
+    bed.furnish(&mut command);
+    let child = command.spawn().unwrap();
+    until("the agent never began", || bed.path("begun").exists());
+    kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
+    bed.write("go", "");
+    Seen::from(child.wait_with_output().unwrap()).expect(0, "put", "saved: ");
+}
+
+/// The tool with its own agent.
+fn real(bed: &Bed, arguments: &[&str]) -> Command {
+    let mut command = bed.command(arguments);
+    command.env_remove("KERNMARK_AGENT");
+    command
+}
+
+fn start(command: &mut Command) -> Child {
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn the_built_in_agent_dies_with_a_tool_that_is_killed() {
+    let bed = Bed::new("true", &[]);
+    let mut child = start(&mut real(&bed, &["run", "--time-budget", "600"]));
+    let runs = |bed: &Bed| {
+        let processes = bed.processes();
+        processes.iter().any(|line| line.contains("parent="))
+    };
+    until("the agent never ran", || runs(&bed));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    bed.wait_for_silence();
+}
+
+#[test]
+fn the_built_in_agent_passes_its_check() {
+    let bed = Bed::new("true", &[]);
+    let seen = Seen::from(real(&bed, &["run", "--check"]).output().unwrap());
+    bed.wait_for_silence();
+    seen.expect(0, " 0 failed, 0 incomplete\n", "");
+}
