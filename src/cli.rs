@@ -17,22 +17,27 @@ pub const INTERRUPTED: u8 = 130;
 
 /// What the exit status says, for people.
 pub const EXIT_STATUS: &str = "\
-  0    everything asked for was measured (or skipped for a reason that is shown)
-  1    a benchmark failed, data is missing, or the run could not be saved
-  2    the arguments make no sense
-  130  interrupted; what was measured until then is saved and shown
+0    everything asked for was measured (or skipped for a reason that is shown)
+1    a benchmark failed, data is missing, or the run could not be saved
+2    the arguments make no sense
+130  interrupted; what was measured until then is saved and shown
 ";
 
 /// What the environment changes, for people.
 pub const ENVIRONMENT: &str = "\
-  XDG_DATA_HOME   runs are saved in kernmark/runs below it (default: ~/.local/share)
-  XDG_CACHE_HOME  the agent is put here where programs must not run from memory (default: ~/.cache)
-  KERNMARK_AGENT  a program to run in place of the built-in agent
-  NO_COLOR        no colours when set
+XDG_DATA_HOME   runs are saved in kernmark/runs below it (default: ~/.local/share)
+XDG_CACHE_HOME  the agent is put here where programs must not run from memory (default: ~/.cache)
+KERNMARK_AGENT  a program to run in place of the built-in agent
+NO_COLOR        no colours when set
 ";
 
 fn after_help() -> String {
-    format!("Exit status:\n{EXIT_STATUS}\nEnvironment:\n{ENVIRONMENT}")
+    let indented = |text: &str| text.replace('\n', "\n  ").trim_end().to_owned();
+    format!(
+        "Exit status:\n  {}\n\nEnvironment:\n  {}",
+        indented(EXIT_STATUS),
+        indented(ENVIRONMENT)
+    )
 }
 
 /// What does each kernel primitive cost, on this machine, in this kernel, and did it change?

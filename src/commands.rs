@@ -120,7 +120,7 @@ fn run(arguments: &cli::Run) -> Outcome {
     let name = store::name(started, &catalog.port, plan.seed);
     let saved = save(arguments, &name, &stream);
     let text = if arguments.check && arguments.format == Format::Table {
-        report::check::render(&summarise(&run))
+        report::check::render(&summarise(&run), style().width)
     } else {
         formatted(&run, arguments.format)
     };

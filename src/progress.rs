@@ -17,11 +17,11 @@ impl Progress {
     pub fn new() -> Self {
         let stderr = io::stderr();
         let dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
-        let width = (stderr.is_terminal() && !dumb).then(|| {
-            rustix::termios::tcgetwinsize(&stderr)
-                .map_or(80, |size| usize::from(size.ws_col))
-                .max(20)
-        });
+        let width =
+            (stderr.is_terminal() && !dumb).then(|| match rustix::termios::tcgetwinsize(&stderr) {
+                Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
+                _ => 80,
+            });
         Progress { width }
     }
 

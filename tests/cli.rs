@@ -297,7 +297,7 @@ fn a_skipped_case_is_status_0() {
     let bed = Bed::new("cat skip", &[("skip", &text)]);
     bed.measure(&[]).expect(0, "no queue here", "");
     let checked = bed.run(&["run", "--check"]);
-    checked.expect(0, "skipped    fifo.put.user: no queue here\n", "");
+    checked.expect(0, "skipped: no queue here\n  fifo.put.user\n", "");
     checked.expect(
         0,
         "2 metrics: 1 ok, 1 skipped, 0 failed, 0 incomplete\n",

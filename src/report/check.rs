@@ -2,32 +2,36 @@
 
 use std::fmt::Write;
 
-use super::text::plain;
+use super::text::{paragraph, plain};
+use super::{plural, problems};
 use crate::summary::{Status, Summary};
 
-/// A line for each metric that has no number, and a line that counts them all.
+/// What has no number, by reason, in lines of at most `width` characters; and a line that counts
+/// all metrics.
 #[must_use]
-pub fn render(summaries: &[Summary]) -> String {
+pub fn render(summaries: &[Summary], width: usize) -> String {
     let mut text = String::new();
-    let mut counts = [0; 4];
-    for summary in summaries {
-        let (place, word) = match summary.status {
-            Status::Ok => (0, ""),
-            Status::Skipped => (1, "skipped"),
-            Status::Failed => (2, "failed"),
-            Status::Incomplete => (3, "incomplete"),
+    for problem in problems(summaries) {
+        let word = match problem.status {
+            Status::Ok => "passed, but not in each replicate",
+            Status::Skipped => "skipped",
+            Status::Failed => "failed",
+            Status::Incomplete => "incomplete",
         };
-        counts[place] += 1;
-        if !word.is_empty() {
-            let reason = summary.reason.as_deref().unwrap_or("no reason was given");
-            let _ = writeln!(text, "{word:<10} {}: {}", plain(&summary.id), plain(reason));
-        }
+        let reason = format!("{word}: {}", plain(&problem.reason));
+        paragraph(&mut text, "", &reason, width);
+        let ids: Vec<String> = problem.metrics.iter().map(|(id, ..)| plain(id)).collect();
+        paragraph(&mut text, "  ", &ids.join(", "), width);
     }
-    let [ok, skipped, failed, incomplete] = counts;
-    let total = summaries.len();
+    let of = |status| summaries.iter().filter(|s| s.status == status).count();
     let _ = writeln!(
         text,
-        "{total} metrics: {ok} ok, {skipped} skipped, {failed} failed, {incomplete} incomplete"
+        "{}: {} ok, {} skipped, {} failed, {} incomplete",
+        plural(summaries.len() as u64, "metric"),
+        of(Status::Ok),
+        of(Status::Skipped),
+        of(Status::Failed),
+        of(Status::Incomplete)
     );
     text
 }
@@ -77,9 +81,9 @@ mod tests {
             ..Run::default()
         };
         assert_eq!(
-            render(&summarise(&run)),
-            "skipped    a: no second CPU\n\
-             failed     b: order: counted 1, must be 0\n\
+            render(&summarise(&run), 80),
+            "skipped: no second CPU\n  a\n\
+             failed: order: counted 1, must be 0\n  b\n\
              2 metrics: 0 ok, 1 skipped, 1 failed, 0 incomplete\n"
         );
     }
