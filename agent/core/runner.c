@@ -621,7 +621,7 @@ static void put_proofs(const char *id, const struct km_case *c,
 	put_proof(id, &(struct proof){ "results", t->wrong, 0, 0, 0 });
 	put_proof(id, &(struct proof){ "switches", t->counts.switches,
 		  switches > lost ? switches - lost : 0,
-		  switches_most + extra });
+		  switches_most + extra + t->counts.preempted, switches });
 	put_proof(id, &(struct proof){ "pinned", t->counts.strayed, 0, 0, 0 });
 	put_proof(id, &(struct proof){ "priority", t->counts.demoted, 0, 0, 0 });
 	if (faults)
