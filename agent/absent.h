@@ -284,7 +284,7 @@ static inline void port_irq_detach(struct port_irq *irq)
 	__builtin_trap();
 }
 
-static inline void port_irq_raise(struct port_irq *irq)
+static inline port_ticks port_irq_raise(struct port_irq *irq)
 {
 	(void)irq;
 	__builtin_trap();

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -400,6 +401,7 @@ void port_mutex_init(struct port_mutex *m, enum port_mutex_kind kind)
 
 const char *port_irq_attach(struct port_irq *irq)
 {
+	irq->taken = 0;
 	irq->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	return irq->timer < 0 ? "timerfd_create failed" : NULL;
 }
@@ -409,41 +411,48 @@ void port_irq_detach(struct port_irq *irq)
 	close(irq->timer);
 }
 
-static bool expired(const struct port_irq *irq)
+/*
+ * Whether the interrupt has come: it can be waited for, or has been. A timer's
+ * remaining time does not say so; it is 0 from when the interrupt is due.
+ */
+static bool came(const struct port_irq *irq, uint32_t taken)
 {
-	struct itimerspec left;
+	struct pollfd p = { .fd = irq->timer, .events = POLLIN };
 
-	return !timerfd_gettime(irq->timer, &left) &&
-	       !left.it_value.tv_sec && !left.it_value.tv_nsec;
+	return irq->taken != taken || poll(&p, 1, 0) == 1;
 }
 
 port_ticks port_irq_raise(struct port_irq *irq)
 {
 	const struct itimerspec soon = { .it_value.tv_nsec = 20000 };
+	uint32_t taken = irq->taken;
+	port_ticks last = port_now(), due = last + port_ticks_of_us(19);
+	port_ticks now, asked, from;
+	/* A turn of the loop takes less. */
+	port_ticks least = port_ticks_of_us(1);
 
-	/*
-	 * The interrupt is the gap, behind its time, that dwarfs a turn of the
-	 * inner loop and leaves the timer expired. After any other gap, which
-	 * is the machine's own, the timer is set once more. A machine that
-	 * stops for long can have it expire while it is being set.
-	 */
+	/* The interrupt may come before even this call is over. */
+	irq->at = last;
+	timerfd_settime(irq->timer, 0, &soon, NULL);
 	for (;;) {
-		port_ticks now = port_now(), last, due, least = (port_ticks)-1;
-
-		irq->at = now;
-		due = now + port_ticks_of_us(15);
-		timerfd_settime(irq->timer, 0, &soon, NULL);
 		now = port_now();
-		if (now >= due && expired(irq))
-			return now;
-		do {
-			irq->at = last = now;
-			now = port_now();
-			if (now - last < least)
-				least = now - last;
-		} while (now < due || now - last <= 6 * least);
-		if (expired(irq))
-			return now;
+		from = last;
+		irq->at = last = now;
+		if (now - from < least)
+			least = now - from;
+		/*
+		 * The interrupt is a gap that dwarfs a turn of this loop. So is
+		 * whatever else stops the CPU, and so is the question whether it
+		 * came: that is asked again until it did.
+		 */
+		if (now < due || now - from <= 6 * least || !came(irq, taken))
+			continue;
+		/* It came before the question, or in it if that took longer. */
+		asked = port_now();
+		if (asked - now > now - from)
+			return asked;
+		irq->at = from;
+		return now;
 	}
 }
 
@@ -451,8 +460,10 @@ uint32_t port_irq_wait(struct port_irq *irq)
 {
 	uint64_t times = 0;
 
-	return read(irq->timer, &times, sizeof(times)) == sizeof(times) ?
-	       (uint32_t)times : 0;
+	if (read(irq->timer, &times, sizeof(times)) != sizeof(times))
+		return 0;
+	irq->taken += (uint32_t)times;
+	return (uint32_t)times;
 }
 
 /* Ticks per second, by the kernel's clock over a few milliseconds. */

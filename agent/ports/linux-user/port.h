@@ -348,6 +348,7 @@ static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits
  */
 struct port_irq {
 	int timer;
+	volatile uint32_t taken;	/* interrupts that a wait returned */
 	volatile port_ticks at;
 };
 

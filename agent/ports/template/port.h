@@ -214,8 +214,8 @@ struct port_irq {
 /* NULL, or why there is no interrupt to be had. */
 const char *port_irq_attach(struct port_irq *irq);
 void port_irq_detach(struct port_irq *irq);
-/* Makes an interrupt happen in the calling thread; returns behind it. */
-void port_irq_raise(struct port_irq *irq);
+/* Makes an interrupt happen in the calling thread; returns the stamp behind it. */
+port_ticks port_irq_raise(struct port_irq *irq);
 /* Blocks until there has been an interrupt; returns how many since the last wait. */
 uint32_t port_irq_wait(struct port_irq *irq);
 #endif
