@@ -414,40 +414,21 @@ fn contexts_that_linux_threads_cannot_have_are_not_mapped() {
     }
 }
 
-/// Every metric that an alias names is in the catalog of the Linux user port.
+/// Every metric that an alias names is in the catalog of this Linux.
 #[test]
-#[ignore = "holds when every family is in the tree: cargo test --test reference -- --ignored"]
 fn aliases_name_metrics_that_exist() {
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("agent-for-aliases");
-    let built = Command::new("make")
-        .arg("-C")
-        .arg(path("agent/ports/linux-user"))
-        .arg(format!("OUT={}", out.display()))
-        .output();
-    let built = built.expect("make is needed to build the agent");
-    assert!(
-        built.status.success(),
-        "{}",
-        String::from_utf8_lossy(&built.stderr)
-    );
-    let listed = Command::new(out.join("kernmark-agent"))
-        .arg("list")
+    let listed = Command::new(env!("CARGO_BIN_EXE_kernmark"))
+        .args(["list", "--format", "csv"])
         .output()
-        .unwrap();
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    let metrics: BTreeSet<&str> = listed
-        .lines()
-        .filter(|line| line.split(' ').nth(2) == Some("bench"))
-        .filter_map(|line| {
-            line.split(' ')
-                .find_map(|word| word.strip_prefix("metric="))
-        })
-        .collect();
+        .expect("kernmark can be started");
+    assert!(listed.status.success());
+    let mut rows = csv::Reader::from_reader(listed.stdout.as_slice());
+    let metrics: BTreeSet<String> = rows.records().map(|r| r.unwrap()[0].to_owned()).collect();
     assert!(!metrics.is_empty(), "the agent lists nothing");
     let unknown: BTreeSet<String> = read("aliases.csv", ALIASES)
         .into_iter()
         .map(|row| row["metric"].clone())
-        .filter(|metric| !metric.is_empty() && !metrics.contains(metric.as_str()))
+        .filter(|metric| !metric.is_empty() && !metrics.contains(metric))
         .collect();
     assert!(unknown.is_empty(), "the agent has no {unknown:#?}");
 }
