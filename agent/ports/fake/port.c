@@ -1,0 +1,240 @@
+#include "script.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Ticks that things take. */
+enum { READ = 2, TAKE = 20, GIVE = 30, SWITCH = 100 };
+
+struct seat {
+	const struct km_thread *thread;
+	struct port_sem *awaits;
+	uint32_t queued;	/* its place among threads of its priority */
+	bool done;
+	pthread_t id;
+};
+
+static struct {
+	port_ticks now;
+	uint32_t switches, queued, n;
+	struct km_run *run;
+	struct seat seat[PORT_THREADS];
+	struct seat *running;	/* has the baton; NULL: the runner */
+	pthread_mutex_t lock;
+	pthread_cond_t passed;
+} fake = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.passed = PTHREAD_COND_INITIALIZER,
+};
+
+struct script script;
+
+const struct km_bench *const port_tables[] = {
+	km_clock, km_semaphore, km_script, NULL
+};
+
+void port_write(const char *bytes, size_t n)
+{
+	fwrite(bytes, 1, n, stdout);
+}
+
+void script_work(port_ticks ticks)
+{
+	if (!script.frozen)
+		fake.now += ticks;
+}
+
+void script_at(port_ticks now)
+{
+	fake.now = now;
+}
+
+port_ticks port_now(void)
+{
+	script_work(READ);
+	return fake.now;
+}
+
+static bool high(const struct seat *s)
+{
+	return s->thread->role->priority == KM_HIGH;
+}
+
+/* Whether a goes before b: by priority, then in the order of the queue. */
+static bool before(const struct seat *a, const struct seat *b)
+{
+	return high(a) != high(b) ? high(a) : a->queued < b->queued;
+}
+
+/* The first thread that waits for s; with no s, the first that can run. */
+static struct seat *first(const struct port_sem *s)
+{
+	struct seat *found = NULL;
+
+	for (struct seat *t = fake.seat; t < fake.seat + fake.n; t++)
+		if (!t->done && t->awaits == s && (!found || before(t, found)))
+			found = t;
+	return found;
+}
+
+/* Passes the baton to the first that can run; the runner has it when all ended. */
+static void pass(void)
+{
+	struct seat *self = fake.running, *next = first(NULL);
+
+	if (next == self)
+		return;
+	if (!next && !self->done) {
+		fprintf(stderr, "kernmark-fake: all threads wait\n");
+		exit(1);
+	}
+	script_work(SWITCH);
+	fake.switches++;
+	fake.running = next;
+	pthread_cond_broadcast(&fake.passed);
+}
+
+static void await_turn(const struct seat *self)
+{
+	while (fake.running != self)
+		pthread_cond_wait(&fake.passed, &fake.lock);
+}
+
+static void reschedule(void)
+{
+	struct seat *self = fake.running;
+
+	pass();
+	await_turn(self);
+}
+
+void port_sem_init(struct port_sem *s, unsigned int count)
+{
+	s->count = count;
+}
+
+void port_sem_take(struct port_sem *s)
+{
+	script_work(TAKE);
+	if (s->count) {
+		s->count--;
+		return;
+	}
+	fake.running->awaits = s;
+	fake.running->queued = fake.queued++;
+	reschedule();
+}
+
+void port_sem_give(struct port_sem *s)
+{
+	struct seat *waiter = first(s);
+
+	script_work(GIVE);
+	if (!waiter) {
+		s->count++;
+		return;
+	}
+	waiter->awaits = NULL;
+	reschedule();
+}
+
+static void *take_seat(void *arg)
+{
+	struct seat *self = arg;
+
+	pthread_mutex_lock(&fake.lock);
+	await_turn(self);
+	self->thread->role->body(fake.run);
+	self->done = true;
+	pass();
+	pthread_mutex_unlock(&fake.lock);
+	return NULL;
+}
+
+const char *port_run(const struct km_thread *threads, uint32_t n,
+		     struct km_run *r, struct km_counts *counts)
+{
+	const char *broken = script.broken;
+
+	fake.run = r;
+	fake.n = n;
+	fake.switches = 0;
+	fake.running = NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		fake.seat[i] = (struct seat){
+			.thread = &threads[i], .queued = fake.queued++,
+		};
+		if (pthread_create(&fake.seat[i].id, NULL, take_seat, &fake.seat[i])) {
+			fprintf(stderr, "kernmark-fake: pthread_create failed\n");
+			exit(1);
+		}
+	}
+	pthread_mutex_lock(&fake.lock);
+	pass();
+	await_turn(NULL);
+	pthread_mutex_unlock(&fake.lock);
+	for (uint32_t i = 0; i < n; i++)
+		pthread_join(fake.seat[i].id, NULL);
+	counts->switches += script.forgetful ? fake.switches / 2 : fake.switches;
+	counts->faults += script.faults;
+	counts->strayed += script.strayed;
+	counts->demoted += script.demoted;
+	script = (struct script){ 0 };
+	return broken;
+}
+
+/* The next part begins at a time that is easy to find in the stream. */
+void port_rest(void)
+{
+	script_work(10000 - fake.now % 10000);
+}
+
+const char *port_lacks(const struct km_bench *b)
+{
+	return b->needs & KM_SMP ?
+	       "needs a second CPU: 100 % of this one is in use\t(\xc2\xb5s)" : NULL;
+}
+
+static void introduce(const char *mode)
+{
+	km_hello(&(struct km_hello){
+		.port = "fake", .arch = "none", .mode = mode,
+		.clock = PORT_CLOCK, .unit = "cycles", .hz = 1000000,
+		.realtime = true,
+	});
+}
+
+int main(void)
+{
+	static struct km_memory memory;
+	struct km_options o = { .samples = 8, .epoch = 800, .burst = 6000 };
+
+	/* What there is. */
+	introduce("list");
+	km_catalog();
+	km_bye();
+
+	/* All of it. */
+	introduce("run");
+	km_info("kernel", "a script");
+	km_info("flags", "a text that is longer than one record can hold, "
+		"so that it is continued in a second one, with the same name, "
+		"and read as one: 0123456789 abcdefghijklmnopqrstuvwxyz "
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ %%%%%%%%%%%%%%%%%%%% and its end");
+	km_measure(NULL, &memory, &o);
+	km_bye();
+
+	/* Many values, in parts. */
+	introduce("run");
+	o.samples = 100;
+	km_measure("script.spread", &memory, &o);
+	km_bye();
+
+	/* A budget that cuts the samples down. */
+	introduce("run");
+	o.budget = 9000;
+	km_measure("script.spread", &memory, &o);
+	km_bye();
+	return fflush(stdout) ? 1 : 0;
+}

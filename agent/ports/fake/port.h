@@ -1,0 +1,37 @@
+/*
+ * A kernel that is a script: its clock moves only as written here, and its
+ * threads take turns by one rule. So every byte of a run is the same on every
+ * machine, and tests/golden/fake.log holds them all.
+ *
+ * The threads of a benchmark's roles are POSIX threads of which one at a time
+ * holds the baton.
+ */
+#ifndef PORT_H
+#define PORT_H
+
+#include <stdint.h>
+
+/* Narrow, so that it wraps. */
+typedef uint32_t port_ticks;
+
+#define PORT_HAS (KM_THREADS | KM_PRIORITY | KM_SEMAPHORE | KM_SMP | \
+		  KM_USER | KM_KERNEL)
+#define PORT_THREADS 8
+#define PORT_STAMPS 256
+
+#define PORT_CLOCK "script"
+
+/* Each reading takes two ticks. */
+port_ticks port_now(void);
+
+#define PORT_VIA_SEMAPHORE "a count and a baton"
+
+struct port_sem {
+	unsigned int count;
+};
+
+void port_sem_init(struct port_sem *s, unsigned int count);
+void port_sem_take(struct port_sem *s);
+void port_sem_give(struct port_sem *s);
+
+#endif

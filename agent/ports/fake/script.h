@@ -1,0 +1,25 @@
+/* What goes wrong in a part, and when. */
+#ifndef SCRIPT_H
+#define SCRIPT_H
+
+#include "kernmark.h"
+
+extern const struct km_bench km_script[];
+
+/* A setup fills it in; port_run() empties it behind each part. */
+struct script {
+	const char *broken;	/* port_run() fails and says this */
+	uint32_t faults;	/* page faults counted */
+	uint32_t strayed, demoted;
+	bool frozen;		/* the clock stands still */
+	bool forgetful;		/* every other context switch is not counted */
+};
+
+extern struct script script;
+
+/* Moves the clock. */
+void script_work(port_ticks ticks);
+/* Sets the clock. */
+void script_at(port_ticks now);
+
+#endif

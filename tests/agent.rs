@@ -1,0 +1,581 @@
+//! The agent as a whole: its records byte for byte on a scripted kernel, its
+//! core on processors without an operating system, and what its proofs catch
+//! when the port beneath it is sabotaged.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kernmark::run::{Damage, Entry, Outcome, Run};
+use kernmark::session::Reader;
+
+/// Agents measure on the same CPU: one test at a time.
+static MEASURING: Mutex<()> = Mutex::new(());
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Says past the capture of the test harness that something was not tested.
+fn skipped(what: &str, why: &str) {
+    writeln!(std::io::stderr(), "SKIPPED: {what}: {why}").unwrap();
+}
+
+fn succeeds(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|e| {
+        panic!("{command:?} cannot be started: {e}; install it (packages.txt)")
+    });
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn make(port: &str, out: &Path, settings: &[String]) {
+    succeeds(
+        Command::new("make")
+            .args(["-s", "-j2", "-C"])
+            .arg(here("agent/ports").join(port))
+            .arg(format!("OUT={}", out.display()))
+            .args(settings)
+            .env_remove("MAKEFLAGS"),
+    );
+}
+
+fn read(stream: &[u8]) -> Run {
+    let mut reader = Reader::new();
+    for line in stream.split(|&b| b == b'\n').filter(|l| !l.is_empty()) {
+        reader.line(line);
+    }
+    reader.finish()
+}
+
+/// What a case without a failure in it is called here.
+fn verdict(outcome: &Outcome) -> &str {
+    match outcome {
+        Outcome::Ok => "ok",
+        Outcome::Skipped(why) | Outcome::Failed(why) | Outcome::Incomplete(why) => why,
+    }
+}
+
+fn fake() -> Vec<u8> {
+    let out = scratch("fake");
+    make("fake", &out, &[]);
+    succeeds(&mut Command::new(out.join("kernmark-fake"))).into_bytes()
+}
+
+#[test]
+fn scripted_kernel_prints_the_golden_stream() {
+    let golden = here("tests/golden/fake.log");
+    let expected = fs::read(&golden).unwrap();
+    let printed = fake();
+    if printed == expected {
+        return;
+    }
+    let (p, e) = (
+        String::from_utf8_lossy(&printed),
+        String::from_utf8_lossy(&expected),
+    );
+    let line = p.lines().zip(e.lines()).take_while(|(p, e)| p == e).count();
+    panic!(
+        "line {} is\n  {}\nand not\n  {}\nIf every change is meant, read each and write the \
+         output of agent/ports/fake to {}.",
+        line + 1,
+        p.lines().nth(line).unwrap_or("(end)"),
+        e.lines().nth(line).unwrap_or("(end)"),
+        golden.display()
+    );
+}
+
+#[test]
+fn host_judges_the_golden_stream_as_the_script_meant_it() {
+    let run = read(&fs::read(here("tests/golden/fake.log")).unwrap());
+    assert_eq!(run.damage, Damage::default());
+    assert_eq!(run.sessions.len(), 3);
+    assert!(run.sessions.iter().all(|s| s.complete));
+
+    let mut without = BTreeMap::new();
+    for metric in &run.metrics {
+        for replicate in &metric.replicates {
+            match &replicate.outcome {
+                Outcome::Ok => assert!(replicate.histogram.total() > 0, "{}", metric.id),
+                other => {
+                    without.insert(metric.id.as_str(), other);
+                }
+            }
+        }
+    }
+    let failing = |name: &str, proof: &str| match without.get(name) {
+        Some(Outcome::Failed(why)) => assert!(why.contains(proof), "{name}: {why}"),
+        other => panic!("{name}: {other:?}"),
+    };
+    for proof in ["order", "clock", "results", "pinned", "priority", "faults"] {
+        failing(&format!("script.wrong.{proof}"), proof);
+    }
+    failing("script.wrong.bytes.64", "bytes");
+    for pass in ["k_to_k", "k_to_u", "u_to_k", "u_to_u"] {
+        failing(&format!("script.wrong.switches.there.{pass}"), "switches");
+        failing(&format!("script.wrong.switches.back.{pass}"), "switches");
+    }
+    failing("script.broken.run", "a thread died");
+    failing("script.broken.record", "did not record");
+    failing("script.broken.later", "did not record");
+
+    let skipped = |name: &str, reason: &str| match without.get(name) {
+        Some(Outcome::Skipped(why)) => assert_eq!(why, reason, "{name}"),
+        other => panic!("{name}: {other:?}"),
+    };
+    skipped("script.absent.capability", "this port has no mutex,irq");
+    skipped(
+        "script.absent.permission",
+        "needs a second CPU: 100 % of this one is in use\t(\u{b5}s)",
+    );
+    skipped(
+        "script.absent.setup",
+        "a reason that is longer than one record can hold, so that it goes on in a second one of \
+         the same case; the reader joins them, and the place where they are divided is of no \
+         account: it may be in the middle of a word or of a number: 0123456789",
+    );
+    skipped(
+        "script.absent.threads.9",
+        "more threads than this port can run",
+    );
+
+    let other: Vec<_> = without
+        .keys()
+        .filter(|id| !id.starts_with("script.") && !id.contains(".waiting."))
+        .collect();
+    assert!(other.is_empty(), "{other:?}");
+}
+
+/// A compiler for a processor on which no operating system is expected.
+struct Cross {
+    prefix: &'static str,
+    package: &'static str,
+    flags: &'static [&'static str],
+    /// Undefined symbols of this prefix are the compiler's own arithmetic.
+    arithmetic: &'static str,
+    /// Bytes of code that the core may have.
+    core: Option<u64>,
+}
+
+const CROSS: [Cross; 3] = [
+    Cross {
+        prefix: "",
+        package: "gcc",
+        flags: &[],
+        arithmetic: "__",
+        core: None,
+    },
+    Cross {
+        prefix: "arm-none-eabi-",
+        package: "gcc-arm-none-eabi",
+        flags: &["-mcpu=cortex-m4", "-mthumb"],
+        arithmetic: "__aeabi_",
+        core: Some(4096),
+    },
+    Cross {
+        prefix: "riscv64-unknown-elf-",
+        package: "gcc-riscv64-unknown-elf",
+        flags: &[],
+        arithmetic: "__",
+        core: None,
+    },
+];
+
+fn c_files(folder: &str) -> Vec<PathBuf> {
+    let mut files: Vec<_> = fs::read_dir(here(folder))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "c"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Compiles core, portable benchmarks and template with these capabilities.
+fn compile(cross: &Cross, has: u32) -> PathBuf {
+    let out = scratch(&format!("template-{}{has:x}", cross.prefix));
+    let files = ["agent/core", "agent/bench", "agent/ports/template"]
+        .map(c_files)
+        .concat();
+    for file in files {
+        succeeds(
+            Command::new(format!("{}gcc", cross.prefix))
+                .args([
+                    "-std=gnu11",
+                    "-Os",
+                    "-ffreestanding",
+                    "-Wall",
+                    "-Wextra",
+                    "-Werror",
+                ])
+                .args([
+                    "-Wshadow",
+                    "-Wundef",
+                    "-Wmissing-prototypes",
+                    "-Wstrict-prototypes",
+                ])
+                .args(cross.flags)
+                .arg(format!("-DPORT_HAS={has}"))
+                .args(
+                    ["agent/ports/template", "agent", "agent/core"]
+                        .map(|i| format!("-I{}", here(i).display())),
+                )
+                .arg("-c")
+                .arg(&file)
+                .arg("-o")
+                .arg(out.join(file.file_stem().unwrap()).with_extension("o")),
+        );
+    }
+    out
+}
+
+/// The symbols that nothing in the folder's objects defines.
+fn undefined(cross: &Cross, out: &Path) -> BTreeSet<String> {
+    let objects = fs::read_dir(out)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "o"));
+    let table = succeeds(
+        Command::new(format!("{}nm", cross.prefix))
+            .arg("-P")
+            .args(objects),
+    );
+    let (mut used, mut defined) = (BTreeSet::new(), BTreeSet::new());
+    for line in table.lines() {
+        let mut words = line.split(' ');
+        match (words.next(), words.next()) {
+            (Some(name), Some("U")) => used.insert(name.to_string()),
+            (Some(name), Some(_)) => defined.insert(name.to_string()),
+            _ => false,
+        };
+    }
+    &used - &defined
+}
+
+fn code_size(cross: &Cross, objects: &[PathBuf]) -> u64 {
+    succeeds(
+        Command::new(format!("{}size", cross.prefix))
+            .arg("-A")
+            .args(objects),
+    )
+    .lines()
+    .filter(|line| line.starts_with(".text"))
+    .map(|line| {
+        line.split_whitespace()
+            .nth(1)
+            .unwrap()
+            .parse::<u64>()
+            .unwrap()
+    })
+    .sum()
+}
+
+#[test]
+fn any_subset_of_the_port_api_compiles_without_an_operating_system() {
+    const CONDVAR_AND_ITS_MUTEX: u32 = 0x0018;
+    // None, each alone, some that go together, and all that there are.
+    let all = 0x3fff;
+    let alone = (0..14)
+        .map(|bit| 1 << bit)
+        .filter(|bit| CONDVAR_AND_ITS_MUTEX & 0x10 != *bit);
+    let subsets = alone.chain([0, CONDVAR_AND_ITS_MUTEX, 0x0003, 0x0120, 0x1007, all]);
+    for cross in &CROSS {
+        if Command::new(format!("{}gcc", cross.prefix))
+            .arg("--version")
+            .output()
+            .is_err()
+        {
+            skipped(
+                &format!("the template port with {}gcc", cross.prefix),
+                &format!(
+                    "it is not installed; on Debian: apt install {}",
+                    cross.package
+                ),
+            );
+            continue;
+        }
+        // The compiler makes no difference to which declarations are there.
+        let subsets: Vec<u32> = if cross.prefix.is_empty() {
+            subsets.clone().collect()
+        } else {
+            vec![0, all]
+        };
+        for has in subsets {
+            let out = compile(cross, has);
+            let missing: Vec<_> = undefined(cross, &out)
+                .into_iter()
+                .filter(|name| !name.starts_with(cross.arithmetic))
+                .filter(|name| has == 0 || !name.starts_with("port_"))
+                .collect();
+            assert!(
+                missing.is_empty(),
+                "{}gcc, PORT_HAS {has:#x}: {missing:?}",
+                cross.prefix
+            );
+        }
+        if let Some(most) = cross.core {
+            let size = code_size(
+                cross,
+                &["record.o", "runner.o"]
+                    .map(|o| scratch(&format!("template-{}0", cross.prefix)).join(o)),
+            );
+            assert!(
+                size < most,
+                "the core has {size} bytes of code, of which {most} are too many"
+            );
+        }
+    }
+}
+
+/// The real agent on this Linux, with a port in front of its own, or not.
+fn agent(sabotage: Option<&str>) -> PathBuf {
+    let out = scratch(&format!("agent-{}", sabotage.unwrap_or("itself")));
+    let mut settings = vec!["CFLAGS=-O1".to_string()];
+    if let Some(name) = sabotage {
+        settings.push(format!(
+            "PORT={}",
+            here("tests/sabotage").join(name).display()
+        ));
+    }
+    make("linux-user", &out, &settings);
+    out.join("kernmark-agent")
+}
+
+/// Runs one case; what comes within the limit is all there is.
+fn measure(agent: &Path, case: &str, limit: Duration) -> Run {
+    let mut child = Command::new(agent)
+        .args(["run", "samples=20", "budget_us=5000", case])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let reader = thread::spawn(move || {
+        let mut stream = Vec::new();
+        stdout.read_to_end(&mut stream).map(|_| stream)
+    });
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > limit {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            break;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    read(&reader.join().unwrap().unwrap())
+}
+
+/// The first outcome of the case that is not `Ok`, or `Ok`.
+fn outcome(run: &Run, case: &str) -> Outcome {
+    let outcomes: Vec<_> = run
+        .metrics
+        .iter()
+        .filter(|m| m.case == case || m.id == case)
+        .flat_map(|m| m.replicates.iter().map(|r| r.outcome.clone()))
+        .collect();
+    if outcomes.is_empty() {
+        return Outcome::Incomplete("nothing was printed".to_string());
+    }
+    outcomes
+        .into_iter()
+        .find(|o| *o != Outcome::Ok)
+        .unwrap_or(Outcome::Ok)
+}
+
+/// The agent's cases, each with the entries of its metrics.
+fn cases(agent: &Path) -> BTreeMap<String, Vec<Entry>> {
+    let run = read(succeeds(Command::new(agent).arg("list")).as_bytes());
+    let mut cases: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for entry in run.catalog {
+        cases.entry(entry.case.clone()).or_default().push(entry);
+    }
+    assert!(cases.len() > 20, "{} cases", cases.len());
+    cases
+}
+
+/// What must become of every case of a sabotaged agent.
+struct Sabotage {
+    name: &'static str,
+    /// The cases that it matters to.
+    matters: fn(&str, &[Entry]) -> bool,
+    /// The proofs of which one must fail, where the case comes to its end; none: any.
+    proofs: &'static [&'static str],
+}
+
+fn every(_: &str, _: &[Entry]) -> bool {
+    true
+}
+
+/// Whether a thread of the case blocks on an object, and is woken.
+fn blocks(case: &str, entries: &[Entry]) -> bool {
+    let objects = ["semaphore", "mutex", "condvar", "queue", "stack", "events"];
+    let switches = entries.iter().any(|e| e.switches > 0);
+    case.starts_with("thread.create")
+        || switches
+            && entries[0]
+                .needs
+                .iter()
+                .any(|n| objects.contains(&n.as_str()))
+}
+
+/// As `blocks`, or in the wait for an interrupt.
+fn waits(case: &str, entries: &[Entry]) -> bool {
+    !case.starts_with("thread.create")
+        && (blocks(case, entries) || case.starts_with("isr.resume.different"))
+}
+
+const SABOTAGES: [Sabotage; 5] = [
+    Sabotage {
+        name: "unpinned",
+        matters: every,
+        proofs: &["pinned"],
+    },
+    Sabotage {
+        name: "unprioritised",
+        matters: every,
+        proofs: &["priority"],
+    },
+    Sabotage {
+        name: "frozen",
+        matters: every,
+        proofs: &["clock", "order"],
+    },
+    Sabotage {
+        name: "lost",
+        matters: blocks,
+        proofs: &[],
+    },
+    Sabotage {
+        name: "unblocked",
+        matters: waits,
+        proofs: &[],
+    },
+];
+
+/// How the sabotage shows in this run of the case: by a proof of its own, or
+/// since the case does not come to an end; `None`: not at all.
+fn caught(sabotage: &Sabotage, run: &Run, case: &str) -> Option<String> {
+    match outcome(run, case) {
+        Outcome::Ok | Outcome::Skipped(_) => None,
+        Outcome::Incomplete(_) => Some("no end".to_string()),
+        Outcome::Failed(why) => {
+            let proofs: BTreeSet<&str> = run
+                .metrics
+                .iter()
+                .flat_map(|m| m.replicates.iter().flat_map(|r| &r.proofs))
+                .filter(|proof| !(proof.low..=proof.high).contains(&proof.counted))
+                .map(|proof| proof.name.as_str())
+                .collect();
+            match sabotage.proofs.iter().find(|name| proofs.contains(*name)) {
+                Some(name) => Some((*name).to_string()),
+                // An error of the agent's, which judged itself.
+                None if proofs.is_empty() => Some(why),
+                None if sabotage.proofs.is_empty() => {
+                    Some(proofs.into_iter().collect::<Vec<_>>().join("+"))
+                }
+                None => None,
+            }
+        }
+    }
+}
+
+/// The cases that are right on the agent itself; those that cannot run here are listed.
+fn sound(agent: &Path, cases: &BTreeMap<String, Vec<Entry>>) -> BTreeSet<String> {
+    let mut sound = BTreeSet::new();
+    for case in cases.keys() {
+        // Another program's moment on this CPU may cost a run its proof.
+        let mut last = Outcome::Ok;
+        for _ in 0..3 {
+            last = outcome(&measure(agent, case, Duration::from_secs(20)), case);
+            if !matches!(last, Outcome::Failed(_) | Outcome::Incomplete(_)) {
+                break;
+            }
+        }
+        match last {
+            Outcome::Ok => drop(sound.insert(case.clone())),
+            Outcome::Skipped(why) => skipped(&format!("sabotage of {case}"), &why),
+            other => panic!("{case}, not sabotaged: {}", verdict(&other)),
+        }
+    }
+    sound
+}
+
+#[test]
+fn sabotage_is_caught_in_every_case_that_it_matters_to() {
+    let _one = MEASURING.lock();
+    let itself = agent(None);
+    let cases = cases(&itself);
+    let sound = sound(&itself, &cases);
+    assert!(sound.len() > 10, "only {} cases run here", sound.len());
+
+    let mut missed = Vec::new();
+    for sabotage in &SABOTAGES {
+        let agent = agent(Some(sabotage.name));
+        let left = Mutex::new(
+            cases
+                .iter()
+                .filter(|(case, entries)| {
+                    sound.contains(*case) && (sabotage.matters)(case, entries)
+                })
+                .map(|(case, _)| case)
+                .collect::<Vec<_>>(),
+        );
+        assert!(
+            !left.lock().unwrap().is_empty(),
+            "{} matters to none",
+            sabotage.name
+        );
+        let found = Mutex::new(Vec::new());
+        let ways = Mutex::new(BTreeMap::<_, Vec<_>>::new());
+        // Most of those that do not end wait, and can do so side by side.
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    while let Some(case) = { left.lock().unwrap().pop() } {
+                        let run = measure(&agent, case, Duration::from_secs(1));
+                        if let Some(way) = caught(sabotage, &run, case) {
+                            ways.lock()
+                                .unwrap()
+                                .entry(way)
+                                .or_default()
+                                .push(case.as_str());
+                        } else {
+                            let how = verdict(&outcome(&run, case)).to_string();
+                            found
+                                .lock()
+                                .unwrap()
+                                .push(format!("{} {case}: {how}", sabotage.name));
+                        }
+                    }
+                });
+            }
+        });
+        for (way, cases) in ways.into_inner().unwrap() {
+            println!(
+                "{}: {} by {way}: {}",
+                sabotage.name,
+                cases.len(),
+                cases.join(" ")
+            );
+        }
+        missed.extend(found.into_inner().unwrap());
+    }
+    assert!(missed.is_empty(), "not caught:\n{}", missed.join("\n"));
+}
