@@ -14,9 +14,6 @@ use std::time::{Duration, Instant};
 use kernmark::run::{Damage, Entry, Outcome, Run};
 use kernmark::session::Reader;
 
-/// Agents measure on the same CPU: one test at a time.
-static MEASURING: Mutex<()> = Mutex::new(());
-
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
@@ -29,7 +26,8 @@ fn scratch(name: &str) -> PathBuf {
 
 /// Says past the capture of the test harness that something was not tested.
 fn skipped(what: &str, why: &str) {
-    writeln!(std::io::stderr(), "SKIPPED: {what}: {why}").unwrap();
+    let mut past_the_capture = std::io::stderr();
+    writeln!(past_the_capture, "SKIPPED: {what}: {why}").unwrap();
 }
 
 fn succeeds(command: &mut Command) -> String {
@@ -343,6 +341,117 @@ fn any_subset_of_the_port_api_compiles_without_an_operating_system() {
     }
 }
 
+/// Boots the agent's core on a processor without an operating system, in an
+/// emulator whose clock counts instructions.
+fn known_truth() -> Result<Run, String> {
+    let out = scratch("known-truth");
+    let kernel = out.join("kernel");
+    let folder = here("tests/known-truth");
+    let mut sources = c_files("agent/core");
+    sources.extend([folder.join("port.c"), folder.join("start.S")]);
+    if !cfg!(target_arch = "x86_64") {
+        return Err("it is built with the compiler of an x86-64 machine".to_string());
+    }
+    if Command::new("qemu-system-x86_64")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        return Err(
+            "qemu-system-x86_64 is not installed; on Debian: apt install \
+                    qemu-system-x86"
+                .to_string(),
+        );
+    }
+    succeeds(
+        Command::new("gcc")
+            .args([
+                "-m32",
+                "-std=gnu11",
+                "-O2",
+                "-ffreestanding",
+                "-fno-pic",
+                "-Wall",
+                "-Wextra",
+            ])
+            .args(["-Werror", "-fno-stack-protector", "-fcf-protection=none"])
+            .args(["-mgeneral-regs-only", "-nostdlib", "-static", "-no-pie"])
+            .args(["-Wl,--build-id=none", "-T"])
+            .arg(folder.join("link.ld"))
+            .args(
+                [&folder, &here("agent"), &here("agent/core")]
+                    .map(|i| format!("-I{}", i.display())),
+            )
+            .arg("-o")
+            .arg(&kernel)
+            .args(&sources),
+    );
+    let machine = Command::new("timeout")
+        .args([
+            "60",
+            "qemu-system-x86_64",
+            "-accel",
+            "tcg",
+            "-display",
+            "none",
+        ])
+        .args([
+            "-icount",
+            "shift=0,align=off,sleep=off",
+            "-nodefaults",
+            "-no-reboot",
+        ])
+        .args([
+            "-debugcon",
+            "stdio",
+            "-device",
+            "isa-debug-exit,iobase=0xf4",
+            "-kernel",
+        ])
+        .arg(&kernel)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    // What the exit device makes of a 0.
+    assert_eq!(
+        machine.status.code(),
+        Some(1),
+        "{}",
+        String::from_utf8_lossy(&machine.stderr)
+    );
+    Ok(read(&machine.stdout))
+}
+
+#[test]
+fn known_numbers_of_instructions_come_out_exact() {
+    let run = match known_truth() {
+        Ok(run) => run,
+        Err(why) => return skipped("known numbers of instructions", &why),
+    };
+    assert_eq!(run.damage, Damage::default());
+    let value = |metric: String| {
+        let metric = run.metrics.iter().find(|m| m.id == metric).unwrap();
+        let [replicate] = metric.replicates.as_slice() else {
+            panic!("{}: {} replicates", metric.id, metric.replicates.len());
+        };
+        assert_eq!(replicate.outcome, Outcome::Ok, "{}", metric.id);
+        let counts: Vec<_> = replicate.histogram.iter().collect();
+        assert_eq!(counts.len(), 1, "{}: {counts:?}", metric.id);
+        assert_eq!(replicate.histogram.total(), 300, "{}", metric.id);
+        (counts[0].0 .0, replicate.batch)
+    };
+    for (group, batch) in [("alone", 1), ("batch", 16)] {
+        let (none, _) = value(format!("{group}.0"));
+        for n in [1, 10, 100, 1000] {
+            assert_eq!(
+                value(format!("{group}.{n}")),
+                (none + n * batch, batch),
+                "{group}.{n}"
+            );
+        }
+    }
+}
+
 /// The real agent on this Linux, with a port in front of its own, or not.
 fn agent(sabotage: Option<&str>) -> PathBuf {
     let out = scratch(&format!("agent-{}", sabotage.unwrap_or("itself")));
@@ -360,7 +469,7 @@ fn agent(sabotage: Option<&str>) -> PathBuf {
 /// Runs one case; what comes within the limit is all there is.
 fn measure(agent: &Path, case: &str, limit: Duration) -> Run {
     let mut child = Command::new(agent)
-        .args(["run", "samples=20", "budget_us=5000", case])
+        .args(["run", "samples=20", "epoch_ns=0", case])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -519,7 +628,6 @@ fn sound(agent: &Path, cases: &BTreeMap<String, Vec<Entry>>) -> BTreeSet<String>
 
 #[test]
 fn sabotage_is_caught_in_every_case_that_it_matters_to() {
-    let _one = MEASURING.lock();
     let itself = agent(None);
     let cases = cases(&itself);
     let sound = sound(&itself, &cases);

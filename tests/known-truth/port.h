@@ -1,0 +1,24 @@
+/*
+ * A bare x86 processor in an emulator that counts instructions: a tick of its
+ * time stamp counter is one executed instruction, exactly.
+ */
+#ifndef PORT_H
+#define PORT_H
+
+#include <stdint.h>
+
+typedef uint32_t port_ticks;
+
+#define PORT_HAS 0
+#define PORT_THREADS 1
+#define PORT_CLOCK "tsc"
+
+static inline port_ticks port_now(void)
+{
+	port_ticks low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high) : : "memory");
+	return low;
+}
+
+#endif
