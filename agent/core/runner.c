@@ -656,20 +656,13 @@ static const char *lacks(const struct km_bench *b, char *text)
 	return text;
 }
 
-/* Member by member: for a whole structure a compiler may call memset(). */
+/* Volatile, as otherwise a compiler may call memset(). */
 static void clear(struct tally *t)
 {
-	t->counts.switches = 0;
-	t->counts.faults = 0;
-	t->counts.strayed = 0;
-	t->counts.demoted = 0;
-	t->parts = 0;
-	t->samples = 0;
-	t->misordered = 0;
-	t->wrong = 0;
-	t->moved = 0;
-	t->bytes = 0;
-	t->unable = false;
+	volatile uint8_t *byte = (volatile uint8_t *)t;
+
+	for (size_t i = 0; i < sizeof(*t); i++)
+		byte[i] = 0;
 }
 
 static void measure(const struct km_case *c, struct km_memory *m,
