@@ -176,7 +176,9 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 	pthread_mutex_unlock(&fake.lock);
 	for (uint32_t i = 0; i < n; i++)
 		pthread_join(fake.seat[i].id, NULL);
-	counts->switches += script.forgetful ? fake.switches / 2 : fake.switches;
+	counts->switches += script.preempted +
+		(script.forgetful ? fake.switches / 2 : fake.switches);
+	counts->preempted += script.preempted;
 	counts->faults += script.faults;
 	counts->strayed += script.strayed;
 	counts->demoted += script.demoted;

@@ -114,6 +114,13 @@ static const char *two_faults_each(struct km_run *r)
 	return NULL;
 }
 
+static const char *preempt(struct km_run *r)
+{
+	(void)r;
+	script.preempted = 50;
+	return NULL;
+}
+
 static const char *freeze(struct km_run *r)
 {
 	(void)r;
@@ -195,6 +202,12 @@ const struct km_bench km_script[] = {
 		SPAN("faults"),
 		.faults = 2,
 		.setup = two_faults_each,
+		.role = { { work, KM_LOW, 0 } },
+	},
+	{
+		ENTRY("Others force many context switches, and the kernel tells."),
+		SPAN("preempted"),
+		.setup = preempt,
 		.role = { { work, KM_LOW, 0 } },
 	},
 	{

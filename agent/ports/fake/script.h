@@ -11,6 +11,7 @@ struct script {
 	const char *broken;	/* port_run() fails and says this */
 	uint32_t faults;	/* page faults counted */
 	uint32_t strayed, demoted;
+	uint32_t preempted;	/* so many more context switches, all forced */
 	bool frozen;		/* the clock stands still */
 	bool forgetful;		/* every other context switch is not counted */
 };

@@ -36,6 +36,8 @@ const char *port_lacks(const struct km_bench *b)
  *   - counts->switches: switches to and from these threads, by the kernel's own
  *     count or a hook in its scheduler. A part may count a few more or fewer
  *     for the start and the end of its threads, not for its samples.
+ *   - counts->preempted: those of them that something else may have forced,
+ *     where the kernel tells; else 0. It widens the range of the proof.
  *   - counts->strayed, counts->demoted: threads that, asked of the kernel after
  *     their body returned, were not pinned to their CPU, or not at their
  *     priority. Ask; do not repeat what was requested.
