@@ -22,7 +22,7 @@ test: cargo packages
 	$(CARGO) clippy --locked --all-targets --quiet -- -D warnings
 	shellcheck .ci/run tools/*
 	$(CARGO) build --release --locked
-	$(CARGO) test --locked --no-fail-fast
+	tools/run-tests $(CARGO) test --locked --no-fail-fast
 	tools/fresh-catalog
 
 bench: build
