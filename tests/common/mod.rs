@@ -1,0 +1,50 @@
+//! What several test programs need: to build an agent, and to say what cannot be tested here.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A path of this repository.
+pub fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// A folder for what a test makes.
+pub fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Says past the capture of the test harness that something was not tested.
+pub fn skipped(what: &str, why: &str) {
+    let mut past_the_capture = std::io::stderr();
+    writeln!(past_the_capture, "SKIPPED: {what}: {why}").unwrap();
+}
+
+/// What a command prints, if it succeeds as it must.
+pub fn succeeds(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|e| {
+        panic!("{command:?} cannot be started: {e}; install it (packages.txt)")
+    });
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Builds the agent of a port.
+pub fn make(port: &str, out: &Path, settings: &[String]) {
+    succeeds(
+        Command::new("make")
+            .args(["-s", "-j2", "-C"])
+            .arg(here("agent/ports").join(port))
+            .arg(format!("OUT={}", out.display()))
+            .args(settings)
+            .env_remove("MAKEFLAGS"),
+    );
+}

@@ -1,0 +1,97 @@
+//! Does the agent do what its records say? strace counts the system calls of
+//! whole runs, from outside the agent and by another mechanism of the kernel.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::{make, scratch, skipped, succeeds};
+
+/// A case, the system call it is made of, and the calls in each of its operations.
+const CASES: &[(&str, &str, u64)] = &[
+    ("syscall.null", "getppid", 1),
+    ("syscall.gettimeofday", "gettimeofday", 1),
+    ("time.monotonic", "clock_gettime", 0),
+    ("time.monotonic.syscall", "clock_gettime", 1),
+    ("event.signal", "write", 1),
+    ("event.create", "eventfd2", 1),
+    ("event.duplicate", "dup", 1),
+    ("pipe.create", "pipe2", 1),
+    ("pipe.write.64", "read", 1),
+    ("channel.create", "socketpair", 1),
+    ("port.create", "epoll_create1", 1),
+    ("vmo.create", "memfd_create", 1),
+    ("filesystem.stat", "newfstatat", 1),
+    ("mmu.map_unmap.1", "munmap", 1),
+    ("mmu.protect", "mprotect", 2),
+    ("signal.catch", "rt_sigreturn", 1),
+    ("futex.wake.none", "futex", 1),
+    ("mutex.lock.immediate.user", "futex", 0),
+    ("process.vfork_exec", "execve", 1),
+    ("uring.nop", "io_uring_enter", 1),
+];
+
+/// The calls of each kind in a run of the case, and the operations that it says it made.
+fn trace(agent: &Path, case: &str, samples: u64) -> (BTreeMap<String, u64>, Option<u64>) {
+    let summary = scratch("crosscheck").join(format!("{case}.{samples}"));
+    let records = succeeds(
+        Command::new("strace")
+            .args(["-f", "-c", "-U", "name,calls", "-o"])
+            .arg(&summary)
+            .arg(agent)
+            .args(["run", "realtime=never", "epoch_ns=0"])
+            .arg(format!("samples={samples}"))
+            .arg(case),
+    );
+    let calls = fs::read_to_string(&summary)
+        .unwrap()
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            Some((words.next()?.to_owned(), words.next()?.parse().ok()?))
+        })
+        .collect();
+    let number = |line: &str, key: &str| {
+        line.split(' ')
+            .find_map(|word| word.strip_prefix(key)?.parse::<u64>().ok())
+    };
+    let operations = records
+        .lines()
+        .find(|line| line.contains(" plan "))
+        .and_then(|line| Some(number(line, "samples=")? * number(line, "batch=")?));
+    (calls, operations)
+}
+
+#[test]
+fn system_calls_counted_from_outside_are_those_of_the_records() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        skipped("system calls counted from outside", "strace is missing");
+        return;
+    }
+    let out = scratch("crosscheck");
+    make("linux-user", &out, &[]);
+    let agent = out.join("kernmark-agent");
+    let mut compared = 0;
+    for &(case, call, each) in CASES {
+        // Start-up and pilot are the same in both runs: the difference is the samples.
+        let (few, few_operations) = trace(&agent, case, 20);
+        let (many, many_operations) = trace(&agent, case, 70);
+        let (Some(few_operations), Some(many_operations)) = (few_operations, many_operations)
+        else {
+            skipped(case, "the agent cannot measure it on this machine");
+            continue;
+        };
+        let counted = |calls: &BTreeMap<String, u64>| calls.get(call).copied().unwrap_or(0);
+        assert_eq!(
+            counted(&many) - counted(&few),
+            each * (many_operations - few_operations),
+            "{call} in {case}"
+        );
+        assert!(many_operations > few_operations, "{case}");
+        compared += 1;
+    }
+    assert!(compared > CASES.len() / 2, "only {compared} cases compared");
+}
