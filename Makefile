@@ -8,7 +8,7 @@ run: build
 	target/release/kernmark run
 
 build: cargo
-	@$(CARGO) build --release --locked --quiet
+	@$(CARGO) build --release --locked
 
 # An older cargo fails on the dependencies with a message that names neither.
 cargo:
