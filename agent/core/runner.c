@@ -512,10 +512,23 @@ static port_ticks shortest(const struct km_bench *b, const struct km_memory *m)
 	return least;
 }
 
+/* Prints the first sample of all, before which nothing of the case has run. */
+static void put_cold(const struct km_case *c, const struct km_memory *m)
+{
+	char id[ID_MAX];
+
+	for (uint32_t i = 0; i < span_count(c->bench); i++) {
+		record_open_for("cold", "metric", metric_id(id, c, i));
+		record_number("ticks", span_ticks(c->bench, m->stamp, i));
+		record_close();
+	}
+}
+
 /*
  * Decides the plan: operations per sample until half an epoch is reached, then
  * as many samples as the budget allows. The first sample of all is the cold
- * one. Batches are powers of two, so that they repeat from run to run.
+ * one, unless it cannot be right. Batches are powers of two, so that they repeat
+ * from run to run.
  */
 static const char *pilot(const struct km_case *c, struct km_memory *m,
 			 const struct km_options *o, struct plan *p,
@@ -525,15 +538,11 @@ static const char *pilot(const struct km_case *c, struct km_memory *m,
 	struct plan try = { .samples = 0, .batch = 1 };
 	const char *wrong = run_part(c, m, &try, t);
 	port_ticks each;
-	char id[ID_MAX];
 
 	if (wrong)
 		return wrong;
-	for (uint32_t i = 0; i < span_count(b); i++) {
-		record_open_for("cold", "metric", metric_id(id, c, i));
-		record_number("ticks", span_ticks(b, m->stamp, i));
-		record_close();
-	}
+	if (!m->run.wrong && !misordered(&m->run, m->stamp))
+		put_cold(c, m);
 	try.samples = PILOT;
 	if (o->epoch && b->batch_least)
 		try.batch = b->batch_least;
