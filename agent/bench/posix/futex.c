@@ -155,9 +155,14 @@ static void waker(struct km_run *r)
 
 static void waiter(struct km_run *r)
 {
-	for (uint32_t i = 0; i <= r->samples; i++)
-		while (__atomic_load_n(&round_number, __ATOMIC_ACQUIRE) == i)
+	for (uint32_t i = 0; i <= r->samples; i++) {
+		uint32_t now;
+
+		while ((now = __atomic_load_n(&round_number, __ATOMIC_ACQUIRE)) == i)
 			futex(&round_number, FUTEX_WAIT, i);
+		/* Otherwise it slept through a wake-up. */
+		check(r, now == i + 1);
+	}
 }
 
 /* Lets the argument's microseconds pass, so that the sleeper sleeps. */

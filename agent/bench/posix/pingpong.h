@@ -57,8 +57,8 @@ ALWAYS_INLINE bool write_all(int fd, const void *from, size_t n)
 	return write(fd, from, n) == (ssize_t)n;
 }
 
-ALWAYS_INLINE void ask(struct km_run *r, bool (*send)(enum side, uint64_t),
-		       bool (*receive)(enum side, uint64_t *))
+ALWAYS_INLINE void ask(struct km_run *r, bool (*tell)(enum side, uint64_t),
+		       bool (*hear)(enum side, uint64_t *))
 {
 	uint64_t number = 2;
 
@@ -67,27 +67,27 @@ ALWAYS_INLINE void ask(struct km_run *r, bool (*send)(enum side, uint64_t),
 		bool right;
 
 		stamp(r, 0);
-		right = send(ASKER, number) && receive(ASKER, &answer);
+		right = tell(ASKER, number) && hear(ASKER, &answer);
 		stamp(r, 1);
 		check(r, right && answer == number + 1);
 		number += 2;
 		record(r);
 	}
-	check(r, send(ASKER, number));
+	check(r, tell(ASKER, number));
 }
 
 /* A failure here ends the asker's wait for ever: there is no answer to give. */
-ALWAYS_INLINE void answer(struct km_run *r, bool (*send)(enum side, uint64_t),
-			  bool (*receive)(enum side, uint64_t *))
+ALWAYS_INLINE void answer(struct km_run *r, bool (*tell)(enum side, uint64_t),
+			  bool (*hear)(enum side, uint64_t *))
 {
 	uint64_t number = 0;
 
 	for_each_sample(r) {
-		if (!receive(ANSWERER, &number))
+		if (!hear(ANSWERER, &number))
 			return;
-		send(ANSWERER, number + 1);
+		tell(ANSWERER, number + 1);
 	}
-	receive(ANSWERER, &number);
+	hear(ANSWERER, &number);
 }
 
 #endif

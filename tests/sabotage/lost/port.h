@@ -1,19 +1,36 @@
 /*
- * A wake-up is lost now and then: every seventh call that should wake a thread
- * does nothing and says that it did.
+ * What one thread or process does for another is lost now and then: every
+ * seventh call that should wake, signal, send, yield to, end or wait for
+ * another does nothing and says that it did.
  */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H
 
+#include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <spawn.h>
 #include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Shared with the processes of a case, which may make few calls each. */
+static unsigned int *sabotage_calls;
+
+static __attribute__((constructor)) void sabotage_share(void)
+{
+	sabotage_calls = mmap(NULL, sizeof(*sabotage_calls),
+			      PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			      -1, 0);
+}
 
 static inline bool sabotage_lost(void)
 {
-	static unsigned int calls;
-
-	return __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) % 7 == 0;
+	return __atomic_add_fetch(sabotage_calls, 1, __ATOMIC_RELAXED) % 7 == 0;
 }
 
 #define sem_post(s) (sabotage_lost() ? 0 : sem_post(s))
@@ -23,6 +40,63 @@ static inline bool sabotage_lost(void)
 #define pthread_mutex_unlock(m) (sabotage_lost() ? 0 : pthread_mutex_unlock(m))
 #define pthread_setschedparam(thread, policy, parameter) \
 	(sabotage_lost() ? 0 : pthread_setschedparam(thread, policy, parameter))
+#define sched_yield() (sabotage_lost() ? 0 : sched_yield())
+
+/* The kernel says that it took all of n bytes. */
+#define write(fd, bytes, n) \
+	(sabotage_lost() ? (ssize_t)(n) : write(fd, bytes, n))
+#define send(fd, bytes, n, flags) \
+	(sabotage_lost() ? (ssize_t)(n) : send(fd, bytes, n, flags))
+#define sendmsg(fd, message, flags) \
+	(sabotage_lost() ? (ssize_t)(message)->msg_iov->iov_len : \
+			   sendmsg(fd, message, flags))
+#define connect(fd, address, n) (sabotage_lost() ? 0 : connect(fd, address, n))
+
+/*
+ * The port opens the gate of every case, and gathers its threads, by such calls
+ * of its own: were those lost, no benchmark would be put to the test.
+ */
+#define sabotage_lost_here() (strcmp(__FILE__, "port.c") && sabotage_lost())
+
+#define pthread_join(thread, result) \
+	(sabotage_lost_here() ? 0 : pthread_join(thread, result))
+#define posix_spawn(child, path, actions, attributes, arguments, environment) \
+	(sabotage_lost_here() ? 0 : posix_spawn(child, path, actions, \
+						attributes, arguments, environment))
+/* The child of a vfork goes on to say that it could not. */
+#define execve(path, arguments, environment) \
+	(sabotage_lost_here() ? 0 : execve(path, arguments, environment))
+
+/* The end of a child is not for ever away: it would outlast the agent. */
+#define _exit(status) \
+	(sabotage_lost_here() ? (void)sleep(5) : (void)0, _exit(status))
+
+/* Whether this call wakes or signals somebody, or submits work. */
+static inline bool sabotage_reaches(long number, long operation)
+{
+	return (number == SYS_futex &&
+		(operation & FUTEX_CMD_MASK) == FUTEX_WAKE) ||
+	       number == SYS_tgkill || number == SYS_rt_tgsigqueueinfo ||
+	       number == SYS_io_uring_enter;
+}
+
+/* What the call returns when it has done all that was asked for. */
+static inline long sabotage_all(long number, long most)
+{
+	return number == SYS_futex || number == SYS_io_uring_enter ? most : 0;
+}
+
+#define SABOTAGE_NUMBER(number, ...) ((long)(number))
+#define SABOTAGE_SECOND(number, first, second, ...) ((long)(second))
+#define SABOTAGE_THIRD(number, first, second, third, ...) ((long)(third))
+
+#define syscall(...) \
+	(sabotage_reaches(SABOTAGE_NUMBER(__VA_ARGS__, 0), \
+			  SABOTAGE_SECOND(__VA_ARGS__, 0, 0, 0)) && \
+	 sabotage_lost_here() ? \
+	 sabotage_all(SABOTAGE_NUMBER(__VA_ARGS__, 0), \
+		      SABOTAGE_THIRD(__VA_ARGS__, 0, 0, 0, 0)) : \
+	 syscall(__VA_ARGS__))
 
 #include_next "port.h"
 
