@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""tools/picture.py TITLE < CAPTURE > SVG: what a terminal showed, as a picture.
+
+CAPTURE is text with the escape sequences of bold, dim and the eight colours,
+as `tmux capture-pane -e -p` prints it. Lines at the end that are empty are
+left out; nothing else is changed.
+"""
+
+import re
+import sys
+from xml.sax.saxutils import escape
+
+FONT = 14
+ADVANCE = 8.43  # width of a character, about 0.602 of the font's size
+LINE = 19
+MARGIN = 16
+BAR = 30
+BACKGROUND, TEXT, DIM, BOLD = "#16181d", "#c8ccd4", "#7f8691", "#ffffff"
+COLOURS = "#6b717d #e8716d #8fbf6f #d9b55b #6ca5e0 #c08bd6 #5fb9bd #c8ccd4".split()
+BLOCKS = "▏▎▍▌▋▊▉█"  # from one eighth of a character to a whole one
+ESCAPE = re.compile("\x1b\\[([0-9;]*)m")
+
+
+def pieces(line, codes):
+    """The words and bars of a line, each with its column and its codes.
+
+    Words that one blank parts stay together.
+    """
+    column = 0
+    for part in re.findall("\x1b[^m]*m|[^\x1b]+", line):
+        match = ESCAPE.fullmatch(part)
+        if match is None and part[0] == "\x1b":
+            sys.exit(f"tools/picture.py: the escape sequence {part!r} has no look here; add it")
+        if match is None:
+            for word in re.finditer(f"[{BLOCKS}]+|[^ {BLOCKS}]+(?: [^ {BLOCKS}]+)*", part):
+                yield column + word.start(), word.group(), codes
+            column += len(part)
+        else:
+            turn(codes, match.group(1))
+
+
+def turn(codes, sequence):
+    """Applies one escape sequence to the set of codes that hold."""
+    for code in (int(part or 0) for part in sequence.split(";")):
+        if code == 0:
+            codes.clear()
+        elif code in (1, 2) or 30 <= code <= 37:
+            codes.add(code)
+        elif code == 22:
+            codes -= {1, 2}
+        elif code == 39:
+            codes -= set(range(30, 38))
+        elif code == 49:
+            pass  # the background as it was
+        else:
+            sys.exit(f"tools/picture.py: the escape sequence {sequence!r} has no look here; add it")
+
+
+def look(codes):
+    """The attributes of a text element."""
+    ink = BOLD if 1 in codes else DIM if 2 in codes else TEXT
+    for code in codes & set(range(30, 38)):
+        ink = COLOURS[code - 30]
+    return f'fill="{ink}"' + (' font-weight="bold"' if 1 in codes else "")
+
+
+def element(x, y, text, attributes):
+    """One bar, or words whose textLength keeps the columns in every font."""
+    if text[0] in BLOCKS:
+        length = sum(BLOCKS.index(block) + 1 for block in text) / 8 * ADVANCE
+        return (f'<rect x="{x:.1f}" y="{y - LINE + 6}" width="{length:.1f}" '
+                f'height="{LINE - 3}" {attributes}/>')
+    return (f'<text x="{x:.1f}" y="{y}" textLength="{len(text) * ADVANCE:.1f}" '
+            f'{attributes}>{escape(text)}</text>')
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    lines = sys.stdin.read().rstrip().split("\n")
+    columns = max(len(ESCAPE.sub("", line).rstrip()) for line in lines)
+    width = round(columns * ADVANCE + 2 * MARGIN)
+    height = BAR + len(lines) * LINE + MARGIN
+    print(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+          f'width="{width}" height="{height}" font-size="{FONT}" '
+          'font-family="ui-monospace, \'SFMono-Regular\', Menlo, \'DejaVu Sans Mono\', '
+          'Consolas, monospace">')
+    print(f"<title>{escape(sys.argv[1])}</title>")
+    print(f'<rect width="{width}" height="{height}" rx="8" fill="{BACKGROUND}"/>')
+    codes = set()
+    for number, line in enumerate(lines):
+        y = BAR + number * LINE
+        for column, text, held in pieces(line, codes):
+            print(element(MARGIN + column * ADVANCE, y, text, look(held)))
+    print("</svg>")
+
+
+main()
