@@ -130,6 +130,9 @@ pub struct Run {
     pub no_realtime: bool,
 
     /// Save the run in FILE, which must not exist [default: a file below the data directory]
+    ///
+    /// Until the run is over it grows in FILE.part; that is what a tool that is killed leaves, and
+    /// `kernmark show` reads it.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use clap::CommandFactory;
@@ -19,6 +19,7 @@ use crate::report::text::plain;
 use crate::report::{self, terminal};
 use crate::run::{Entry, Fact, Run};
 use crate::session::Reader;
+use crate::store::Part;
 use crate::summary::{summarise, Status};
 use crate::target::host::Host;
 use crate::target::Target;
@@ -96,7 +97,14 @@ fn run(arguments: &cli::Run) -> Outcome {
     let started = SystemTime::now();
     let mut facts = machine::facts(&machine);
     facts.extend(own_facts(arguments, &plan, started));
-    let mut recording = Recording::new(&facts);
+    let name = store::name(started, &catalog.port, plan.seed);
+    let mut part = part(arguments, &name)?;
+    let mut nowhere = io::sink();
+    let out: &mut dyn Write = match &mut part {
+        Some(part) => part,
+        None => &mut nowhere,
+    };
+    let mut recording = Recording::new(&facts, out);
     for line in &catalog.lines {
         recording.line(line);
     }
@@ -105,20 +113,23 @@ fn run(arguments: &cli::Run) -> Outcome {
     let measured = measure::measure(target, &plan, &cases, &mut recording, &mut watch)
         .map_err(Failure::Failed)?;
     drop(progress);
-    let (stream, run) = recording.finish();
+    let (run, written) = recording.finish();
 
     for notice in &measured.notices {
         eprintln!("kernmark: {}", plain(notice));
     }
     if run.sessions.is_empty() {
+        if let Some(part) = part {
+            part.discard();
+        }
         return match measured.end {
             End::Interrupted => Ok(cli::INTERRUPTED),
             _ => Err(Failure::Failed("nothing was measured".to_owned())),
         };
     }
     // Saved first: whatever happens to the output, the result is not lost.
-    let name = store::name(started, &catalog.port, plan.seed);
-    let saved = save(arguments, &name, &stream);
+    let unsaved = part.is_none() && wanted(arguments);
+    let saved = part.map(|part| part.finish(written)).transpose();
     let text = if arguments.check && arguments.format == Format::Table {
         report::check::render(&summarise(&run), style().width)
     } else {
@@ -126,7 +137,7 @@ fn run(arguments: &cli::Run) -> Outcome {
     };
     print(text.as_bytes())?;
     let saved = match saved {
-        Ok(None) => true,
+        Ok(None) => !unsaved,
         Ok(Some(path)) => {
             eprintln!("saved: {}", path.display());
             true
@@ -136,6 +147,7 @@ fn run(arguments: &cli::Run) -> Outcome {
             false
         }
     };
+    tell_left_over();
     Ok(exit_status(&run, &measured, saved))
 }
 
@@ -159,20 +171,50 @@ fn worth(run: &Run) -> u8 {
     }
 }
 
-/// Where the run was saved; `None` when it is not to be.
-fn save(arguments: &cli::Run, name: &str, stream: &[u8]) -> Result<Option<PathBuf>, String> {
+/// Whether the run is to be saved.
+fn wanted(arguments: &cli::Run) -> bool {
+    arguments.output.is_some() || !arguments.check
+}
+
+/// Where the run goes while it is measured; `None` when it is not to be saved or cannot be, which
+/// the user is told. A file that the user named has to be there.
+fn part(arguments: &cli::Run, name: &str) -> Result<Option<Part>, Failure> {
     match &arguments.output {
-        Some(path) => store::save(path, stream).map(|()| Some(path.clone())),
-        None if arguments.check => Ok(None),
-        None => store::keep(name, stream).map(Some),
+        Some(path) => Part::create(path).map(Some).map_err(Failure::Failed),
+        None if wanted(arguments) => match Part::create_in_directory(name) {
+            Ok(part) => Ok(Some(part)),
+            Err(why) => {
+                eprintln!("kernmark: the run is not saved: {}", plain(&why));
+                Ok(None)
+            }
+        },
+        None => Ok(None),
+    }
+}
+
+/// Tells of runs that were cut off.
+fn tell_left_over() {
+    let parts = store::left_over();
+    if let Some((last, others)) = parts.split_last() {
+        let more = match others.len() {
+            0 => String::new(),
+            count => format!(" ({count} more beside it)"),
+        };
+        eprintln!(
+            "a run that was cut off: kernmark show {}{more}; remove the file when it is not needed",
+            plain(&last.display().to_string())
+        );
     }
 }
 
 /// Refuses, before anything is measured, a path that the run could not be saved as.
 fn writable(path: &Path) -> Result<(), Failure> {
     let directory = store::parent(path);
+    let part = store::part_of(path);
     if path.symlink_metadata().is_ok() {
         Err(Failure::Usage(store::exists(path)))
+    } else if part.symlink_metadata().is_ok() {
+        Err(Failure::Usage(store::exists(&part)))
     } else if directory.is_dir() {
         Ok(())
     } else {
@@ -263,9 +305,11 @@ fn list(arguments: &cli::List) -> Outcome {
 }
 
 fn show(arguments: &cli::Show) -> Outcome {
-    let path = match &arguments.file {
-        Some(path) => path.clone(),
-        None => store::latest().map_err(Failure::Failed)?,
+    let path = if let Some(path) = &arguments.file {
+        path.clone()
+    } else {
+        tell_left_over();
+        store::latest().map_err(Failure::Failed)?
     };
     let stream = store::load(&path).map_err(Failure::Failed)?;
     let mut reader = Reader::new();

@@ -4,6 +4,7 @@
 //! order. What a case may take is set anew for each replicate from what the
 //! one before took, so that the whole keeps to its time.
 
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use crate::progress::Position;
@@ -69,10 +70,20 @@ pub struct Measured {
     pub notices: Vec<String>,
 }
 
-/// A record stream as it is saved, and its reader, which saw every byte of it.
-#[derive(Debug, Default)]
-pub struct Recording {
-    stream: Vec<u8>,
+/// Bytes of a stream that are held back at most.
+const MOST_PENDING: usize = 64 << 10;
+
+/// A record stream on its way to where it is saved, and its reader, which sees every byte of it.
+///
+/// What came is written out when a case or a session ends.
+pub struct Recording<'a> {
+    out: &'a mut dyn Write,
+    /// What is not written yet.
+    pending: Vec<u8>,
+    /// Why nothing is written any more.
+    trouble: Option<io::Error>,
+    /// Whether the last line came without its end.
+    unended: bool,
     reader: Reader,
     /// The number that the session's next record has.
     next: u64,
@@ -80,11 +91,19 @@ pub struct Recording {
     open: bool,
 }
 
-impl Recording {
+impl<'a> Recording<'a> {
     /// A recording that starts with the facts of the machine and the tool.
     #[must_use]
-    pub fn new(facts: &[Fact]) -> Self {
-        let mut recording = Recording::default();
+    pub fn new(facts: &[Fact], out: &'a mut dyn Write) -> Self {
+        let mut recording = Recording {
+            out,
+            pending: Vec::new(),
+            trouble: None,
+            unended: false,
+            reader: Reader::default(),
+            next: 0,
+            open: false,
+        };
         for fact in facts {
             let pairs = [("name", fact.name.as_str())];
             for line in record::write(recording.next, "host", &pairs, Some(&fact.value)) {
@@ -98,7 +117,8 @@ impl Recording {
     pub fn line(&mut self, line: &[u8]) -> Option<Event> {
         // A line that was cut off must not run into the next.
         self.end_line();
-        self.stream.extend_from_slice(line);
+        self.pending.extend_from_slice(line);
+        self.unended = !line.ends_with(b"\n");
         if let Line::Record(record) = record::parse(line) {
             self.next = record.seq().saturating_add(1);
         }
@@ -108,7 +128,19 @@ impl Recording {
             Some(Event::Bye) => self.open = false,
             _ => {}
         }
+        let ended = matches!(event, Some(Event::End { .. } | Event::Bye));
+        if ended || self.pending.len() >= MOST_PENDING {
+            self.write();
+        }
         event
+    }
+
+    /// Writes what is pending, unless that failed before.
+    fn write(&mut self) {
+        if self.trouble.is_none() {
+            self.trouble = self.out.write_all(&self.pending).err();
+        }
+        self.pending.clear();
     }
 
     /// Ends the open session, if there is one: its agent broke down or was killed, and why.
@@ -129,16 +161,17 @@ impl Recording {
     }
 
     fn end_line(&mut self) {
-        if self.stream.last().is_some_and(|&byte| byte != b'\n') {
-            self.stream.push(b'\n');
+        if self.unended {
+            self.pending.push(b'\n');
+            self.unended = false;
         }
     }
 
-    /// The stream, and what it says.
-    #[must_use]
-    pub fn finish(mut self) -> (Vec<u8>, Run) {
+    /// Writes the rest. What the stream says, and whether all of it was written.
+    pub fn finish(mut self) -> (Run, io::Result<()>) {
         self.end_line();
-        (self.stream, self.reader.finish())
+        self.write();
+        (self.reader.finish(), self.trouble.map_or(Ok(()), Err))
     }
 }
 
@@ -238,10 +271,10 @@ pub fn measure(
     })
 }
 
-struct Measurement<'a> {
+struct Measurement<'a, 'b> {
     target: &'a mut dyn Target,
     plan: &'a Plan,
-    recording: &'a mut Recording,
+    recording: &'a mut Recording<'b>,
     progress: &'a mut dyn FnMut(&Position),
     pace: Pace,
     started: Instant,
@@ -262,7 +295,7 @@ struct Attempt {
     begun: usize,
 }
 
-impl Measurement<'_> {
+impl Measurement<'_, '_> {
     fn replicates(&mut self) -> Result<End, String> {
         let mut random = fastrand::Rng::with_seed(self.plan.seed.into());
         for replicate in 0..self.plan.runs {
@@ -589,7 +622,7 @@ mod tests {
             &mut target,
             &plan,
             &cases,
-            &mut Recording::default(),
+            &mut Recording::new(&[], &mut io::sink()),
             &mut |_| {},
         )
         .unwrap();

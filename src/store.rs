@@ -1,10 +1,19 @@
 //! Where runs are kept: the record stream itself, one file each, never overwritten.
+//!
+//! While a run is measured its stream grows in a [`Part`], so that a tool that
+//! is killed, or a machine that loses its power, costs no more than the case
+//! that was open.
 
+use std::env;
 use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use std::{env, fs};
+
+use rustix::fs::{flock, renameat_with, FlockOperation, Mode, OFlags, RenameFlags, CWD};
+use rustix::io::Errno;
 
 /// The directory of saved runs, `kernmark/runs` below `XDG_DATA_HOME` or `~/.local/share`.
 ///
@@ -40,21 +49,6 @@ pub fn name(started: SystemTime, port: &str, seed: u32) -> String {
     format!("{time}-{port}-{seed:08x}.km")
 }
 
-/// Writes a run to `path` whole or not at all; a file that is there stays as it is.
-///
-/// # Errors
-///
-/// The path exists, or the file cannot be written; the message says what to do.
-pub fn save(path: &Path, stream: &[u8]) -> Result<(), String> {
-    save_into(path, stream).map_err(|error| {
-        if error.kind() == io::ErrorKind::AlreadyExists {
-            exists(path)
-        } else {
-            format!("cannot save the run as {}: {error}", path.display())
-        }
-    })
-}
-
 /// The message for a file that is there already.
 #[must_use]
 pub fn exists(path: &Path) -> String {
@@ -73,33 +67,148 @@ pub fn parent(path: &Path) -> &Path {
     }
 }
 
-fn save_into(path: &Path, stream: &[u8]) -> io::Result<()> {
-    let directory = parent(path);
-    let mut file = tempfile::Builder::new()
-        .prefix(".kernmark-")
-        .suffix(".partial")
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-        .tempfile_in(directory)?;
-    file.write_all(stream)?;
-    file.as_file().sync_all()?;
-    file.persist_noclobber(path)?;
-    // The file is there and whole; some file systems cannot sync a directory.
-    let _ = fs::File::open(directory).and_then(|directory| directory.sync_all());
-    Ok(())
+/// A run that is being saved: a file beside the one that it becomes.
+///
+/// It is locked (`flock`) as long as it is written, which tells it from one
+/// that a killed tool has left.
+#[derive(Debug)]
+pub struct Part {
+    file: File,
+    /// Its path as long as it is written.
+    here: PathBuf,
+    /// Its path in the end.
+    becomes: PathBuf,
 }
 
-/// Saves a run in the directory of saved runs and returns its path.
+impl Part {
+    /// Begins a run that [`Part::finish`] saves as `path`.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be made, or one that was cut off is there.
+    pub fn create(path: &Path) -> Result<Part, String> {
+        let part = part_of(path);
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o644)
+            .open(&part)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => exists(&part),
+                _ => format!("cannot make {}: {error}", part.display()),
+            })?;
+        // Where files cannot be locked, a run that is measured looks like one that was cut off.
+        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        Ok(Part {
+            file,
+            here: part,
+            becomes: path.to_owned(),
+        })
+    }
+
+    /// Begins a run in the directory of saved runs, which is made if need be.
+    ///
+    /// # Errors
+    ///
+    /// As [`Part::create`]; also, the directory cannot be made.
+    pub fn create_in_directory(name: &str) -> Result<Part, String> {
+        let directory = directory()?;
+        fs::create_dir_all(&directory)
+            .map_err(|error| format!("cannot make {}: {error}", directory.display()))?;
+        Part::create(&directory.join(name))
+    }
+
+    /// Gives the run its name, which no other file may have, and returns it. `written` says
+    /// whether all of the stream could be written.
+    ///
+    /// # Errors
+    ///
+    /// The name is taken, or the stream is not all on the disk. The part stays, and the message
+    /// names it.
+    pub fn finish(self, written: io::Result<()>) -> Result<PathBuf, String> {
+        let kept = |why: String| format!("{why}; kernmark show {}", self.here.display());
+        written
+            .and_then(|()| self.file.sync_all())
+            .map_err(|error| kept(format!("cannot write {}: {error}", self.here.display())))?;
+        rename_new(&self.here, &self.becomes).map_err(|error| {
+            kept(match error.kind() {
+                io::ErrorKind::AlreadyExists => exists(&self.becomes),
+                _ => format!("cannot save the run as {}: {error}", self.becomes.display()),
+            })
+        })?;
+        // The file is there and whole; some file systems cannot sync a directory.
+        let _ = File::open(parent(&self.becomes)).and_then(|directory| directory.sync_all());
+        Ok(self.becomes)
+    }
+
+    /// Removes what was written: it holds nothing.
+    pub fn discard(self) {
+        // A file that stays is empty and does no harm.
+        let _ = fs::remove_file(&self.here);
+    }
+}
+
+impl Write for Part {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Renames a file to a name that must be free.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Not every file system knows how; a second name is as safe.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            fs::hard_link(from, to)?;
+            fs::remove_file(from)
+        }
+        other => other.map_err(io::Error::from),
+    }
+}
+
+/// Where the stream of a run that becomes `path` is until then.
+#[must_use]
+pub fn part_of(path: &Path) -> PathBuf {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    part.into()
+}
+
+/// The runs in the directory of saved runs that were cut off, the latest last.
 ///
-/// # Errors
-///
-/// As [`save`]; also, the directory cannot be made.
-pub fn keep(name: &str, stream: &[u8]) -> Result<PathBuf, String> {
-    let directory = directory()?;
-    fs::create_dir_all(&directory)
-        .map_err(|error| format!("cannot make {}: {error}", directory.display()))?;
-    let path = directory.join(name);
-    save(&path, stream)?;
-    Ok(path)
+/// Those that another process is measuring are none of them.
+#[must_use]
+pub fn left_over() -> Vec<PathBuf> {
+    directory().map_or_else(|_| Vec::new(), |directory| left_over_in(&directory))
+}
+
+fn left_over_in(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut parts: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.as_os_str().as_encoded_bytes().ends_with(b".km.part"))
+        .filter(|path| is_left_over(path))
+        .collect();
+    parts.sort();
+    parts
+}
+
+/// Whether a run of this name holds something and nobody writes it.
+fn is_left_over(path: &Path) -> bool {
+    // Nothing else may have such a name; if it has, opening it must not block.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).is_ok_and(|fd| {
+        let file = File::from(fd);
+        file.metadata()
+            .is_ok_and(|data| data.is_file() && data.len() > 0)
+            && flock(&file, FlockOperation::NonBlockingLockShared).is_ok()
+    })
 }
 
 /// The latest saved run.
@@ -141,7 +250,18 @@ pub fn load(path: &Path) -> Result<Vec<u8>, String> {
     } else {
         fs::read(path)
     };
-    stream.map_err(|error| format!("cannot read {}: {error}", path.display()))
+    stream.map_err(|error| {
+        let part = part_of(path);
+        let hint = if error.kind() == io::ErrorKind::NotFound && part.is_file() {
+            format!(
+                "; its run was not finished: kernmark show {}",
+                part.display()
+            )
+        } else {
+            String::new()
+        };
+        format!("cannot read {}: {error}{hint}", path.display())
+    })
 }
 
 #[cfg(test)]
@@ -171,14 +291,43 @@ mod tests {
     }
 
     #[test]
-    fn a_saved_run_is_never_overwritten_and_leaves_no_partial_file() {
+    fn a_saved_run_is_never_overwritten_and_one_that_cannot_get_its_name_is_kept() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.km");
-        save(&path, b"one").unwrap();
-        let error = save(&path, b"two").unwrap_err();
+        let save = |text: &[u8]| {
+            let mut part = Part::create(&path)?;
+            part.write_all(text).unwrap();
+            part.finish(Ok(()))
+        };
+        assert_eq!(save(b"one"), Ok(path.clone()));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        let error = save(b"two").unwrap_err();
         assert!(error.contains("not overwritten"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"one");
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        assert_eq!(fs::read(part_of(&path)).unwrap(), b"two");
+        let error = save(b"three").unwrap_err();
+        assert!(error.contains("a.km.part exists"), "{error}");
+        assert_eq!(fs::read(part_of(&path)).unwrap(), b"two");
+    }
+
+    #[test]
+    fn a_run_is_left_over_when_it_holds_something_and_nobody_writes_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let left = || left_over_in(directory.path());
+        let path = directory.path().join("a.km");
+        let mut part = Part::create(&path).unwrap();
+        part.write_all(b"one").unwrap();
+        fs::write(directory.path().join("empty.km.part"), "").unwrap();
+        fs::create_dir(directory.path().join("b.km.part")).unwrap();
+        assert!(left().is_empty(), "it is being written");
+        drop(part);
+        assert_eq!(left(), [part_of(&path)]);
+        assert!(latest_in(directory.path()).is_err());
+        assert!(load(&path).unwrap_err().contains("kernmark show"));
+        Part::create(&directory.path().join("c.km"))
+            .unwrap()
+            .discard();
+        assert!(!directory.path().join("c.km.part").exists());
     }
 
     #[test]

@@ -132,6 +132,7 @@ impl Bed {
 
     fn furnish(&self, command: &mut Command) {
         command
+            .current_dir(self.directory.path())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.path("home"))
@@ -143,9 +144,14 @@ impl Bed {
     }
 
     fn run(&self, arguments: &[&str]) -> Seen {
-        let out = self.command(arguments).output().unwrap();
+        let seen = self.run_beside(arguments);
         self.wait_for_silence();
-        Seen::from(out)
+        seen
+    }
+
+    /// `run` while something else runs in this bed.
+    fn run_beside(&self, arguments: &[&str]) -> Seen {
+        Seen::from(self.command(arguments).output().unwrap())
     }
 
     /// `run` with the JSON of the result, with few replicates and little patience.
@@ -166,14 +172,17 @@ impl Bed {
     }
 
     /// The processes that run in this bed's environment.
-    fn processes(&self) -> Vec<String> {
+    fn processes(&self) -> Vec<(Pid, String)> {
         let mark = format!("KERNMARK_TEST={}\0", self.directory.path().display());
         let mut found = Vec::new();
         for entry in fs::read_dir("/proc").unwrap().flatten() {
             let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
             if String::from_utf8_lossy(&environment).contains(&mark) {
                 let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-                found.push(String::from_utf8_lossy(&line).replace('\0', " "));
+                let number = entry.file_name().to_string_lossy().parse().ok();
+                if let Some(pid) = number.and_then(Pid::from_raw) {
+                    found.push((pid, String::from_utf8_lossy(&line).replace('\0', " ")));
+                }
             }
         }
         found
@@ -456,6 +465,76 @@ fn a_run_that_cannot_be_saved_is_shown_and_is_status_1() {
     );
 }
 
+/// The clock's case is done and `fifo.put.user` has begun when the tool is killed.
+fn cut_off(arguments: &[&str]) -> Bed {
+    let bed = Bed::new("cat unfinished; touch begun; sleep 1000", &[]);
+    let mut child = bed.command(arguments).spawn().unwrap();
+    until("the agent never began", || bed.path("begun").exists());
+    let parts = || -> Vec<PathBuf> {
+        let mut paths = bed.saved();
+        paths.push(bed.path("mine.km.part"));
+        paths.retain(|path| fs::metadata(path).is_ok_and(|data| data.len() > 0));
+        paths
+    };
+    until("nothing was written", || !parts().is_empty());
+    // What is being measured is not left over.
+    assert!(!bed.run_beside(&["show"]).err.contains("cut off"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // A scripted agent does not end with the tool as the real one does.
+    for (pid, _) in bed.processes() {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+    bed.wait_for_silence();
+    assert_eq!(parts().len(), 1);
+    bed
+}
+
+#[test]
+fn a_tool_that_is_killed_leaves_what_it_measured() {
+    let bed = cut_off(&["run"]);
+    let saved = bed.saved();
+    assert!(
+        saved[0].to_str().unwrap().ends_with(".km.part"),
+        "{saved:?}"
+    );
+    let part = saved[0].to_str().unwrap();
+    let cut = format!("a run that was cut off: kernmark show {part}");
+    bed.run(&["show"]).expect(1, "", &cut);
+    let shown = bed.run(&["show", part, "--format", "csv"]);
+    shown.expect(1, "clock.read,ok", "");
+    let whole = part.strip_suffix(".part").unwrap();
+    bed.run(&["show", whole])
+        .expect(1, "", &format!("kernmark show {part}"));
+    bed.run(&["run", "--runs", "1", "clock"])
+        .expect(0, "", &cut);
+    fs::remove_file(part).unwrap();
+    assert!(!bed.run(&["show"]).err.contains("cut off"));
+}
+
+#[test]
+fn a_tool_that_is_killed_leaves_what_it_measured_where_the_user_wanted_it() {
+    let bed = cut_off(&["run", "-o", "mine.km"]);
+    let part = bed.path("mine.km.part");
+    let part = part.to_str().unwrap();
+    bed.run(&["show", part, "--format", "csv"])
+        .expect(1, "clock.read,ok", "");
+    bed.run(&["run", "-o", "mine.km"])
+        .expect(2, "", "mine.km.part exists");
+}
+
+#[test]
+fn a_disk_that_is_full_costs_only_the_saving() {
+    let bed = Bed::new("cat whole", &[]);
+    let mut command = Command::new("sh");
+    // Blocks of 512 bytes; the signal would end the tool before it could say anything.
+    let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" run --runs 2 --format csv";
+    command.args(["-c", script, env!("CARGO_BIN_EXE_kernmark")]);
+    bed.furnish(&mut command);
+    let seen = Seen::from(command.output().unwrap());
+    seen.expect(1, "fifo.put.user,ok", "the run is not saved: cannot write");
+}
+
 #[test]
 fn show_says_what_is_wrong_with_a_file() {
     let bed = Bed::new("cat whole", &[]);
@@ -548,7 +627,7 @@ fn the_built_in_agent_dies_with_a_tool_that_is_killed() {
     let mut child = start(&mut real(&bed, &["run", "--time-budget", "600"]));
     let runs = |bed: &Bed| {
         let processes = bed.processes();
-        processes.iter().any(|line| line.contains("parent="))
+        processes.iter().any(|(_, line)| line.contains("parent="))
     };
     until("the agent never ran", || runs(&bed));
     child.kill().unwrap();
