@@ -28,6 +28,8 @@ pub const ENVIRONMENT: &str = "\
 XDG_DATA_HOME   runs are saved in kernmark/runs below it (default: ~/.local/share)
 XDG_CACHE_HOME  the agent is put here where programs must not run from memory (default: ~/.cache)
 KERNMARK_AGENT  a program to run in place of the built-in agent
+KERNMARK_LOCK   the file that keeps two runs apart (default: kernmark.lock in /dev/shm, /run/lock
+                or /tmp); a file of its own lets a run measure beside another
 NO_COLOR        no colours when set
 ";
 
@@ -128,6 +130,10 @@ pub struct Run {
     /// Never use real-time priority, also where it is permitted
     #[arg(long)]
     pub no_realtime: bool,
+
+    /// Seconds to wait while another kernmark measures on this machine [default: 120]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub wait: Option<Duration>,
 
     /// Save the run in FILE, which must not exist [default: a file below the data directory]
     ///

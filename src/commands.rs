@@ -23,10 +23,14 @@ use crate::store::Part;
 use crate::summary::{summarise, Status};
 use crate::target::host::Host;
 use crate::target::Target;
+use crate::turn::{self, Waited};
 use crate::{catalog, export, store};
 
 /// Time without output after which an agent counts as hung.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a run waits for another one to end.
+const WAIT: Duration = Duration::from_secs(120);
 
 /// How long the doctor watches what else runs.
 const WATCH: Duration = Duration::from_millis(500);
@@ -74,8 +78,8 @@ fn run(arguments: &cli::Run) -> Outcome {
     if let Some(path) = &arguments.output {
         writable(path)?;
     }
-    let machine = Machine::read(Path::new("/"));
     if let Some(cpu) = plan.cpu {
+        let machine = Machine::read(Path::new("/"));
         if !machine.allowed.contains(&cpu) {
             return Err(Failure::Usage(format!(
                 "CPU {cpu} is not one that this process may use: {}",
@@ -94,6 +98,20 @@ fn run(arguments: &cli::Run) -> Outcome {
     select(&catalog.entries, &arguments.filters)?;
     let cases = measure::cases(&catalog.entries, |entry| picked(entry, &arguments.filters));
 
+    let _turn = match turn(arguments, &interrupt, &progress)? {
+        Waited::Ours(turn) => Some(turn),
+        Waited::Unguarded(why) => {
+            progress.clear();
+            eprintln!(
+                "kernmark: nothing keeps another kernmark from measuring beside this one: {}",
+                plain(&why)
+            );
+            None
+        }
+        Waited::Interrupted => return Ok(cli::INTERRUPTED),
+    };
+    // Read only here: what was true before the wait need not be true any more.
+    let machine = Machine::read(Path::new("/"));
     let started = SystemTime::now();
     let mut facts = machine::facts(&machine);
     facts.extend(own_facts(arguments, &plan, started));
@@ -149,6 +167,23 @@ fn run(arguments: &cli::Run) -> Outcome {
     };
     tell_left_over();
     Ok(exit_status(&run, &measured, saved))
+}
+
+/// Waits until no other kernmark measures on this machine.
+fn turn(
+    arguments: &cli::Run,
+    interrupt: &Interrupt,
+    progress: &Progress,
+) -> Result<Waited, Failure> {
+    let limit = arguments.wait.unwrap_or(WAIT);
+    let mut waiting = || {
+        progress.clear();
+        eprintln!(
+            "kernmark: another kernmark is measuring; waiting, {} s at most",
+            limit.as_secs_f64()
+        );
+    };
+    turn::take(limit, interrupt, &mut waiting).map_err(Failure::Failed)
 }
 
 fn exit_status(run: &Run, measured: &Measured, saved: bool) -> u8 {

@@ -1,6 +1,7 @@
 //! The tool as its users see it: arguments, exit status, what is printed, saved and left behind.
 
 use std::fs;
+use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -137,6 +138,8 @@ impl Bed {
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.path("home"))
             .env("KERNMARK_AGENT", self.path("agent"))
+            // Other runs on this machine, of other tests too, are not waited for.
+            .env("KERNMARK_LOCK", self.path("lock"))
             .env("KERNMARK_TEST", self.directory.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -604,6 +607,67 @@ fn a_signal_that_is_ignored_stays_ignored() {
     kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
     bed.write("go", "");
     Seen::from(child.wait_with_output().unwrap()).expect(0, "put", "saved: ");
+}
+
+#[test]
+fn two_runs_on_one_machine_take_turns() {
+    let bed = Bed::new(
+        "touch begun; while test ! -e go; do sleep 0.05; done; cat whole",
+        &[],
+    );
+    let one = |more: &[&str]| {
+        let mut arguments = vec!["run", "--runs", "1", "--case-timeout", "60"];
+        arguments.extend(more);
+        bed.command(&arguments)
+    };
+    let first = one(&[]).spawn().unwrap();
+    until("the agent never began", || bed.path("begun").exists());
+    bed.run_beside(&["list"]).expect(0, "fifo.put.user", "");
+    let waited = Seen::from(one(&["--wait", "0.2"]).output().unwrap());
+    waited.expect(
+        1,
+        "",
+        "another kernmark is measuring; waiting, 0.2 s at most\n",
+    );
+    waited.expect(1, "", "another kernmark is measuring, also after 0.2 s");
+    let mut beside = one(&["clock"]);
+    beside.env("KERNMARK_LOCK", bed.path("another"));
+    Seen::from(beside.output().unwrap()).expect(0, "read", "saved: ");
+
+    let says_it_waits = |child: &mut Child| {
+        let mut said = [0; 30];
+        child
+            .stderr
+            .as_mut()
+            .unwrap()
+            .read_exact(&mut said)
+            .unwrap();
+        assert_eq!(&said, b"kernmark: another kernmark is ");
+    };
+    let mut impatient = one(&[]).spawn().unwrap();
+    says_it_waits(&mut impatient);
+    kill_process(Pid::from_child(&impatient), Signal::INT).unwrap();
+    Seen::from(impatient.wait_with_output().unwrap()).expect(130, "", "waiting");
+    let mut second = one(&[]).spawn().unwrap();
+    says_it_waits(&mut second);
+    assert_eq!(
+        bed.saved().len(),
+        2,
+        "the first, which is measured, and the one beside it"
+    );
+    bed.write("go", "");
+    Seen::from(first.wait_with_output().unwrap()).expect(0, "put", "saved: ");
+    Seen::from(second.wait_with_output().unwrap()).expect(0, "put", "saved: ");
+    bed.wait_for_silence();
+}
+
+#[test]
+fn a_run_that_nothing_can_guard_is_made_all_the_same() {
+    let bed = Bed::new("cat whole", &[]);
+    let mut command = bed.command(&["run", "--runs", "1"]);
+    command.env("KERNMARK_LOCK", "/proc/self/nowhere/lock");
+    let seen = Seen::from(command.output().unwrap());
+    seen.expect(0, "put", "nothing keeps another kernmark");
 }
 
 /// The tool with its own agent.
