@@ -2,10 +2,11 @@
 # make test   all that CI runs
 # make bench  how repeatable the results are, beside other tools
 CARGO ?= cargo
+PROGRAM := $(or $(CARGO_TARGET_DIR),target)/release/kernmark
 RUST_NEEDED := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 run: build
-	target/release/kernmark run
+	$(PROGRAM) run
 
 build: cargo
 	@$(CARGO) build --release --locked
@@ -23,13 +24,13 @@ test: cargo packages
 	shellcheck .ci/run $(filter-out %.py,$(wildcard tools/*))
 	$(CARGO) build --release --locked
 	tools/run-tests $(CARGO) test --locked --no-fail-fast
-	tools/fresh-catalog
+	tools/fresh-catalog $(PROGRAM)
 
 bench: build
 	$(CARGO) bench --locked --quiet --bench spread
 
 catalog: build
-	target/release/kernmark list --format md > doc/catalog.md
+	$(PROGRAM) list --format md > doc/catalog.md
 
 clean:
 	$(CARGO) clean

@@ -42,7 +42,7 @@ fn after_help() -> String {
     )
 }
 
-/// What does each kernel primitive cost, on this machine, in this kernel, and did it change?
+/// What does each kernel primitive cost, on this machine, in this kernel, in this configuration?
 ///
 /// Without a command: run.
 #[derive(Debug, Parser)]
@@ -107,7 +107,7 @@ pub struct Run {
     #[arg(long, conflicts_with = "quick")]
     pub check: bool,
 
-    /// Replicates: processes that each measure everything afresh [default: 10; quick: 6; check: 3]
+    /// Replicates: processes that each measure everything afresh [default: 10; quick: 7; check: 3]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
 

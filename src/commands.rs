@@ -1,7 +1,7 @@
 //! The commands: what each [`cli::Command`] does. Their exit status is returned, never taken.
 
 use std::env;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -24,7 +24,7 @@ use crate::summary::{summarise, Status};
 use crate::target::host::Host;
 use crate::target::Target;
 use crate::turn::{self, Waited};
-use crate::{catalog, export, store};
+use crate::{catalog, export, screen, store};
 
 /// Time without output after which an agent counts as hung.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -264,7 +264,8 @@ fn plan(arguments: &cli::Run) -> Plan {
     let (runs, samples, time) = match (arguments.check, arguments.quick) {
         // Three, so that what one stray interrupt spoils is not taken for a fault of the port.
         (true, _) => (3, 20, 10.0),
-        (_, true) => (6, 100, 4.2),
+        // One more than an interval needs, so that a replicate that is lost does not cost it.
+        (_, true) => (7, 100, 4.2),
         _ => (10, 500, 25.0),
     };
     let time = arguments
@@ -376,12 +377,7 @@ fn show(arguments: &cli::Show) -> Outcome {
 
 fn examine() -> Outcome {
     let findings = doctor::examine(&Machine::read(Path::new("/")), &Probes::take(WATCH));
-    let style = style();
-    let colour = match style.colour {
-        Colour::Never => report::doctor::Colour::Never,
-        Colour::Always => report::doctor::Colour::Ansi,
-    };
-    print(report::doctor::render(&findings, style.width, colour).as_bytes())
+    print(report::doctor::render(&findings, &style()).as_bytes())
 }
 
 fn formatted(run: &Run, format: Format) -> String {
@@ -411,20 +407,14 @@ fn interrupt() -> Result<Interrupt, Failure> {
 /// How reports look on standard output.
 fn style() -> Style {
     let stdout = io::stdout();
-    let terminal = stdout.is_terminal();
-    let width = rustix::termios::tcgetwinsize(&stdout)
-        .ok()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|&columns| terminal && columns > 0);
-    let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-    let dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
-    let colour = if terminal && !dumb && !set("NO_COLOR") {
+    let uncoloured = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colour = if screen::knows_escapes(&stdout) && !uncoloured {
         Colour::Always
     } else {
         Colour::Never
     };
     Style {
-        width: width.unwrap_or(WIDTH),
+        width: screen::columns(&stdout).unwrap_or(WIDTH),
         colour,
     }
 }

@@ -11,7 +11,8 @@
 //! 6. [`machine`] reads what the machine is; [`doctor`] judges what on it makes numbers worse.
 //! 7. [`report`] makes text for people, [`export`] what other programs read, [`catalog`] the page of all metrics.
 //! 8. [`cli`] takes the arguments apart, [`filter`] picks metrics.
-//! 9. [`measure`] makes a run of a [`target`]; [`progress`] and [`interrupt`] are its eyes and ears; [`turn`] keeps other runs away.
+//! 9. [`measure`] makes a run of a [`target`]; [`progress`] and [`interrupt`] are its eyes and ears; [`screen`] knows the terminal,
+//!    [`turn`] keeps other runs away.
 //! 10. [`store`] keeps runs as files.
 //!
 //! A bad measurement is a value in the run ([`run::Outcome`]), never an error.
@@ -30,6 +31,7 @@ pub mod progress;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod screen;
 pub mod session;
 pub mod stats;
 pub mod store;

@@ -1,8 +1,9 @@
 //! One line on standard error that says how far a run is, when a person may be watching.
 
-use std::env;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::time::Duration;
+
+use crate::screen;
 
 /// The progress line; it is cleared when this value ends.
 #[derive(Debug)]
@@ -16,12 +17,7 @@ impl Progress {
     #[must_use]
     pub fn new() -> Self {
         let stderr = io::stderr();
-        let dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
-        let width =
-            (stderr.is_terminal() && !dumb).then(|| match rustix::termios::tcgetwinsize(&stderr) {
-                Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
-                _ => 80,
-            });
+        let width = screen::knows_escapes(&stderr).then(|| screen::columns(&stderr).unwrap_or(80));
         Progress { width }
     }
 

@@ -2,57 +2,20 @@
 //! core on processors without an operating system, and what its proofs catch
 //! when the port beneath it is sabotaged.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::{here, make, scratch, skipped, succeeds};
 use kernmark::run::{Damage, Entry, Outcome, Run};
 use kernmark::session::Reader;
-
-fn here(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-fn scratch(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-/// Says past the capture of the test harness that something was not tested.
-fn skipped(what: &str, why: &str) {
-    let mut past_the_capture = std::io::stderr();
-    writeln!(past_the_capture, "SKIPPED: {what}: {why}").unwrap();
-}
-
-fn succeeds(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|e| {
-        panic!("{command:?} cannot be started: {e}; install it (packages.txt)")
-    });
-    assert!(
-        output.status.success(),
-        "{command:?}: {}\n{}",
-        output.status,
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn make(port: &str, out: &Path, settings: &[String]) {
-    succeeds(
-        Command::new("make")
-            .args(["-s", "-j2", "-C"])
-            .arg(here("agent/ports").join(port))
-            .arg(format!("OUT={}", out.display()))
-            .args(settings)
-            .env_remove("MAKEFLAGS"),
-    );
-}
 
 fn read(stream: &[u8]) -> Run {
     let mut reader = Reader::new();

@@ -11,7 +11,8 @@ use flate2::Compression;
 
 use kernmark::doctor::{examine, Activity, Finding, Level, Probes, Realtime, Snapshot};
 use kernmark::machine::{facts, Machine};
-use kernmark::report::doctor::{render, Colour};
+use kernmark::report::doctor::render;
+use kernmark::report::terminal::{Colour, Style};
 
 /// The root of a machine, unpacked once from `tests/fixtures/NAME.tree`.
 ///
@@ -142,6 +143,10 @@ fn copy(from: &Path, to: &Path) {
             fs::copy(entry.path(), &target).unwrap();
         }
     }
+}
+
+fn style(width: usize, colour: Colour) -> Style {
+    Style { width, colour }
 }
 
 #[test]
@@ -709,7 +714,7 @@ fn the_worst_comes_first_and_every_warning_says_what_to_do() {
 fn lines_are_wrapped_unless_a_word_is_too_long() {
     for name in ["laptop", "vm", "isolated", "container"] {
         for width in [60, 80, 120] {
-            for line in render(&diagnose(name), width, Colour::Never).lines() {
+            for line in render(&diagnose(name), &style(width, Colour::Never)).lines() {
                 let one_word = line.split_whitespace().count() == 1;
                 assert!(
                     line.chars().count() <= width || one_word,
@@ -751,8 +756,8 @@ good      clock: The clock source is
 
 1 warning, 1 good
 ";
-    assert_eq!(render(&findings, 40, Colour::Never), expected);
-    let coloured = render(&findings, 40, Colour::Ansi);
+    assert_eq!(render(&findings, &style(40, Colour::Never)), expected);
+    let coloured = render(&findings, &style(40, Colour::Always));
     assert!(
         coloured.starts_with("\x1b[33mwarning   \x1b[0mfrequency"),
         "{coloured:?}"

@@ -1,15 +1,8 @@
 //! The findings of `kernmark doctor` as text.
 
+use super::terminal::{Colour, Style};
+use super::text::paragraph;
 use crate::doctor::{Finding, Level};
-
-/// Whether text carries colours of the terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Colour {
-    /// Plain text.
-    Never,
-    /// The words of level in colour.
-    Ansi,
-}
 
 /// Narrower than this nothing can be wrapped sensibly.
 const LEAST_WIDTH: usize = 40;
@@ -18,31 +11,31 @@ const INDENT: usize = 10;
 /// Where the text of a remedy starts.
 const REMEDY: &str = "do: ";
 
-/// The findings in lines of at most `width` characters (no fewer than 40), in the order given.
+/// The findings in lines of at most the style's width (no fewer than 40), in the order given.
 ///
 /// What is good takes one line each; everything else says what was found, what
 /// it does to the numbers and what to do. A word longer than a line, such as a
 /// path, is not broken, so that a command can be copied.
 #[must_use]
-pub fn render(findings: &[Finding], width: usize, colour: Colour) -> String {
-    let width = width.max(LEAST_WIDTH);
+pub fn render(findings: &[Finding], style: &Style) -> String {
+    let width = style.width.max(LEAST_WIDTH);
+    let blank = " ".repeat(INDENT);
     let mut text = String::new();
     for finding in findings {
+        let start = text.len();
         let head = format!("{:<INDENT$}", word(finding.level));
-        let head = match (colour, code(finding.level)) {
-            (Colour::Ansi, Some(code)) => format!("\x1b[{code}m{head}\x1b[0m"),
-            _ => head,
-        };
         let what = format!("{}: {}", finding.topic, finding.what);
-        let blank = " ".repeat(INDENT);
-        paragraph(&mut text, &head, &blank, &what, width);
-        if !finding.effect.is_empty() {
-            paragraph(&mut text, &blank, &blank, &finding.effect, width);
+        paragraph(&mut text, &head, &what, width);
+        // Coloured when the lines are filled: what colours takes no room on the screen.
+        if let (Colour::Always, Some(code)) = (style.colour, code(finding.level)) {
+            let painted = format!("\x1b[{code}m{head}\x1b[0m");
+            text.replace_range(start..start + head.len(), &painted);
         }
+        paragraph(&mut text, &blank, &finding.effect, width);
         let mut first = format!("{blank}{REMEDY}");
         let rest = " ".repeat(INDENT + REMEDY.len());
         for line in finding.remedy.iter().flat_map(|remedy| remedy.lines()) {
-            paragraph(&mut text, &first, &rest, line, width);
+            paragraph(&mut text, &first, line, width);
             first.clone_from(&rest);
         }
     }
@@ -66,26 +59,6 @@ fn code(level: Level) -> Option<&'static str> {
         Level::Warning => Some("33"),
         Level::Blocking => Some("1;31"),
     }
-}
-
-/// Words wrapped; `first` and `rest` (equally wide on the screen) begin the lines.
-fn paragraph(text: &mut String, first: &str, rest: &str, words: &str, width: usize) {
-    let mut column = rest.len();
-    text.push_str(first);
-    for (index, word) in words.split_whitespace().enumerate() {
-        let length = word.chars().count();
-        if index > 0 && column + 1 + length > width {
-            text.push('\n');
-            text.push_str(rest);
-            column = rest.len();
-        } else if index > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += length;
-    }
-    text.push('\n');
 }
 
 fn summary(findings: &[Finding]) -> String {
