@@ -30,6 +30,7 @@ XDG_CACHE_HOME  the agent is put here where programs must not run from memory (d
 KERNMARK_AGENT  a program to run in place of the built-in agent
 KERNMARK_LOCK   the file that keeps two runs apart (default: kernmark.lock in /dev/shm, /run/lock
                 or /tmp); a file of its own lets a run measure beside another
+COLUMNS         how wide reports are (default: as the terminal, or 100)
 NO_COLOR        no colours when set
 ";
 
