@@ -44,6 +44,7 @@ pub fn make(port: &str, out: &Path, settings: &[String]) {
             .args(["-s", "-j2", "-C"])
             .arg(here("agent/ports").join(port))
             .arg(format!("OUT={}", out.display()))
+            .arg("STRICT=-Werror")
             .args(settings)
             .env_remove("MAKEFLAGS"),
     );

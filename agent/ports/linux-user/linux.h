@@ -13,9 +13,6 @@ extern const struct km_bench km_syscall[], km_time[], km_channel[], km_socket[],
 	km_port, km_vmo, km_mmu, km_filesystem, km_process, km_signal, km_futex, \
 	km_yield, km_timer, km_uring, km_roundtrip, km_network
 
-/* The CPU that is measured on, and the second one or -1. */
-int port_cpu(void);
-int port_other_cpu(void);
 /* So many microseconds in ticks of port_now(). */
 port_ticks port_ticks_of_us(uint32_t us);
 

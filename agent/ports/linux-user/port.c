@@ -85,16 +85,6 @@ static void await(uint32_t *word, uint32_t value)
 		futex(word, FUTEX_WAIT, seen);
 }
 
-int port_cpu(void)
-{
-	return port.cpu;
-}
-
-int port_other_cpu(void)
-{
-	return port.other;
-}
-
 port_ticks port_ticks_of_us(uint32_t us)
 {
 	return port.hz / 1000000 * us;
