@@ -35,7 +35,7 @@ const WAIT: Duration = Duration::from_secs(120);
 /// How long the doctor watches what else runs.
 const WATCH: Duration = Duration::from_millis(500);
 
-/// Columns of a report that no terminal limits.
+/// Columns of a report that neither a terminal nor the user limits.
 const WIDTH: usize = 100;
 
 /// What other suites call our metrics.
@@ -355,7 +355,10 @@ fn show(arguments: &cli::Show) -> Outcome {
     let refused = reader.refused();
     let run = reader.finish();
     if run.sessions.is_empty() {
-        let why = refused.map_or("it holds no measurement".to_owned(), |why| why.to_string());
+        let why = refused.map_or(
+            "it holds no measurement; is it a run that kernmark saved?".to_owned(),
+            |why| why.to_string(),
+        );
         return Err(Failure::Failed(format!("{}: {why}", path.display())));
     }
     let text = match &arguments.metric {

@@ -21,7 +21,7 @@ pub fn verify(filters: &[String], ids: &[&str]) -> Result<(), String> {
     for filter in filters {
         if !ids.iter().any(|id| matches(filter, id)) {
             return Err(format!(
-                "nothing is called `{filter}`{}; `kernmark list` shows every id",
+                "nothing is called `{filter}` (`kernmark list` shows every id){}",
                 suggestion(filter, &starts(filter, ids))
             ));
         }

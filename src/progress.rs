@@ -17,7 +17,8 @@ impl Progress {
     #[must_use]
     pub fn new() -> Self {
         let stderr = io::stderr();
-        let width = screen::knows_escapes(&stderr).then(|| screen::columns(&stderr).unwrap_or(80));
+        let width =
+            screen::knows_escapes(&stderr).then(|| screen::terminal_columns(&stderr).unwrap_or(80));
         Progress { width }
     }
 

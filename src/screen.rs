@@ -12,6 +12,13 @@ pub fn columns(stream: &(impl AsFd + IsTerminal)) -> Option<usize> {
     if asked.is_some_and(|columns| columns > 0) {
         return asked;
     }
+    terminal_columns(stream)
+}
+
+/// The columns of the terminal that a stream goes to, as [`columns`], whatever the user asks for:
+/// a line that is to be replaced must not fill more than one.
+#[must_use]
+pub fn terminal_columns(stream: &(impl AsFd + IsTerminal)) -> Option<usize> {
     if !stream.is_terminal() {
         return None;
     }

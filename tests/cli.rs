@@ -22,7 +22,8 @@ const HELLO: &str =
 const CATALOG: [&str; 3] = [
     "hello port=fake arch=none mode=list clock=c unit=cycles hz=1000000000 realtime=no",
     "bench metric=clock.read case=clock.read from=0 to=1 switches=0 | Read the clock.",
-    "bench metric=fifo.put.user case=fifo.put.user from=0 to=1 switches=0 | Put an item.",
+    "bench metric=fifo.put.user case=fifo.put.user from=0 to=1 switches=0 | Put an item into a \
+     queue that has room for it and that nobody waits for, and give the processor to nobody.",
 ];
 
 /// The records of a case that goes well.
@@ -392,6 +393,19 @@ fn noise_between_records_does_no_harm() {
 }
 
 #[test]
+fn a_report_that_goes_to_no_terminal_is_as_wide_as_columns_says() {
+    let bed = Bed::new("cat whole", &[]);
+    let widest = |columns: &str| {
+        let mut command = bed.command(&["list"]);
+        let seen = Seen::from(command.env("COLUMNS", columns).output().unwrap());
+        seen.expect(0, "fifo.put.user", "");
+        seen.out.lines().map(|line| line.chars().count()).max()
+    };
+    assert!(widest("60") < widest("120"));
+    assert_eq!(widest("words"), widest("100"));
+}
+
+#[test]
 fn what_is_no_agent_is_named() {
     let bed = Bed::new("true", &[]);
     bed.write("catalog", "hello\n");
@@ -410,7 +424,8 @@ fn an_agent_that_dies_at_once_is_given_up() {
 #[test]
 fn arguments_that_make_no_sense_are_status_2_and_nothing_is_measured() {
     let bed = Bed::new("cat whole", &[]);
-    let typo = "nothing is called `fifo.putt`; did you mean fifo.put";
+    let typo =
+        "nothing is called `fifo.putt` (`kernmark list` shows every id); did you mean fifo.put";
     bed.run(&["run", "fifo.putt"]).expect(2, "", typo);
     bed.run(&["list", "*.nothing"]).expect(2, "", "`*.nothing`");
     bed.run(&["run", "--samples", "1"])
