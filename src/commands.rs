@@ -165,7 +165,10 @@ fn run(arguments: &cli::Run) -> Outcome {
             false
         }
     };
-    tell_left_over();
+    // The message above names what this run left.
+    if saved {
+        tell_left_over();
+    }
     Ok(exit_status(&run, &measured, saved))
 }
 
