@@ -137,14 +137,6 @@ static char *append(char *to, const char *end, const char *s)
 	return to;
 }
 
-static bool starts_with(const char *s, const char *prefix)
-{
-	while (*prefix)
-		if (*s++ != *prefix++)
-			return false;
-	return true;
-}
-
 static const char *word(bool user)
 {
 	return user ? "user" : "kernel";
@@ -153,34 +145,27 @@ static const char *word(bool user)
 /* Writes the id of a span of the case into id, which holds ID_MAX bytes. */
 static const char *metric_id(char *id, const struct km_case *c, uint32_t i)
 {
+	static const char pass[][7] = { "k_to_k", "u_to_k", "k_to_u", "u_to_u" };
 	const struct km_span *span = &c->bench->span[i];
 	bool from = c->user >> span->from & 1, to = c->user >> span->to & 1;
 	char *end = id + ID_MAX - 1, *at = append(id, end, c->bench->object);
 	uint32_t argument = case_argument(c);
 
 	at = append(at, end, ".");
-	for (const char *s = span->name; *s;) {
-		const char *with = NULL;
-		static char pass[] = "k_to_k";
+	for (const char *s = span->name; *s && at < end; s++) {
+		const char *with = pass[from + 2 * to];
 
-		if (starts_with(s, "{from}")) {
+		if (*s != '{') {
+			*at++ = *s;
+			continue;
+		}
+		if (s[1] == 'f')
 			with = word(from);
-		} else if (starts_with(s, "{to}")) {
+		if (s[1] == 't')
 			with = word(to);
-		} else if (starts_with(s, "{pass}")) {
-			pass[0] = *word(from);
-			pass[5] = *word(to);
-			with = pass;
-		}
-		if (with) {
-			at = append(at, end, with);
-			while (*s++ != '}')
-				;
-		} else if (at < end) {
-			*at++ = *s++;
-		} else {
-			break;
-		}
+		at = append(at, end, with);
+		while (*s != '}')
+			s++;
 	}
 	if (argument) {
 		char text[DIGITS_MAX];
@@ -194,7 +179,9 @@ static const char *metric_id(char *id, const struct km_case *c, uint32_t i)
 
 static bool same(const char *a, const char *b)
 {
-	return starts_with(a, b) && starts_with(b, a);
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
 }
 
 static uint32_t expected_switches(const struct km_case *c, uint32_t i)
@@ -603,6 +590,12 @@ static void put_proof(const char *id, const struct proof *p)
 	record_close();
 }
 
+/* The proof that something did not happen. */
+static void put_none(const char *id, const char *name, port_ticks counted)
+{
+	put_proof(id, &(struct proof){ name, counted, 0, 0, 0 });
+}
+
 static void put_proofs(const char *id, const struct km_case *c,
 		       const struct tally *t, uint32_t batch)
 {
@@ -625,14 +618,14 @@ static void put_proofs(const char *id, const struct km_case *c,
 		 (b->faults + b->faults_each * case_argument(c));
 	bytes = (port_ticks)t->samples * batch * case_argument(c);
 
-	put_proof(id, &(struct proof){ "order", t->misordered, 0, 0, 0 });
+	put_none(id, "order", t->misordered);
 	put_proof(id, &(struct proof){ "clock", t->moved, 1, most, 0 });
-	put_proof(id, &(struct proof){ "results", t->wrong, 0, 0, 0 });
+	put_none(id, "results", t->wrong);
 	put_proof(id, &(struct proof){ "switches", t->counts.switches,
 		  switches > lost ? switches - lost : 0,
 		  switches_most + extra + t->counts.preempted, switches });
-	put_proof(id, &(struct proof){ "pinned", t->counts.strayed, 0, 0, 0 });
-	put_proof(id, &(struct proof){ "priority", t->counts.demoted, 0, 0, 0 });
+	put_none(id, "pinned", t->counts.strayed);
+	put_none(id, "priority", t->counts.demoted);
 	if (faults)
 		put_proof(id, &(struct proof){ "faults", t->counts.faults,
 			  faults, faults + extra, faults });
