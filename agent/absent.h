@@ -19,9 +19,10 @@ struct port_thread {
 };
 
 static inline int port_thread_create(struct port_thread *t,
-				     void (*body)(void *arg), void *arg)
+				     void (*body)(struct km_run *r),
+				     struct km_run *r)
 {
-	(void)t, (void)body, (void)arg;
+	(void)t, (void)body, (void)r;
 	__builtin_trap();
 }
 

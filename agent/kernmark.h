@@ -29,6 +29,8 @@
 #define KM_USER		0x1000	/* threads in user mode */
 #define KM_KERNEL	0x2000	/* threads in kernel (privileged) mode */
 
+struct km_run;
+
 #include "port.h"
 
 /* Most spans in a benchmark, and kinds of thread in it. */
@@ -46,6 +48,10 @@
 #ifndef PORT_OBJECTS
 #define PORT_OBJECTS 64
 #endif
+/* What so many ticks of the clock count in the unit of the stream. */
+#ifndef PORT_COUNT
+#define PORT_COUNT(ticks) (ticks)
+#endif
 
 /* The part of a benchmark that is being measured, as its threads see it. */
 struct km_run {
@@ -56,6 +62,7 @@ struct km_run {
 	uint32_t argument;	/* the entry's argument in this case, or 0 */
 	uint32_t wrong;		/* results that were not what they must be */
 	port_ticks bytes;	/* bytes that reached their reader */
+	bool made_user;		/* threads that the benchmark makes run in user mode */
 };
 
 /* Each thread of a benchmark takes part in every sample. */
@@ -92,11 +99,13 @@ static inline void check(struct km_run *r, bool right)
  */
 enum km_priority { KM_LOW, KM_HIGH, KM_EQUAL, KM_SLICED };
 
-/* Where a role runs, and how many threads play it. */
+/* Where a role runs, how many threads play it, and who makes them. */
 enum {
 	KM_OTHER_CPU = 1 << 0,		/* on the second CPU */
 	KM_OWN_PROCESS = 1 << 1,	/* in an address space of its own */
 	KM_EACH = 1 << 2,		/* as many threads as the argument says */
+	KM_MADE = 1 << 3,		/* made by the benchmark, not by port_run() */
+	KM_ENDS = 1 << 4,		/* a thread whose end lies in a span */
 };
 
 struct km_role {
@@ -180,13 +189,14 @@ extern const struct km_bench *const port_tables[];
  * Outside the timed path a port supplies
  *   port_write()	sends bytes of the record stream,
  *   port_lacks()	why this benchmark cannot run here, though PORT_HAS all
- *			that it needs, and how to allow it; or NULL,
+ *			that it needs, and how to allow it; or NULL. Bit i of
+ *			user: its role i is to run in user mode,
  *   port_run()		runs n threads to their end and adds up what the kernel
  *			counted; returns what went wrong, or NULL,
  *   port_rest()	is called between parts: a place to let others run.
  */
 void port_write(const char *bytes, size_t n);
-const char *port_lacks(const struct km_bench *b);
+const char *port_lacks(const struct km_bench *b, uint32_t user);
 const char *port_run(const struct km_thread *threads, uint32_t n,
 		     struct km_run *r, struct km_counts *counts);
 void port_rest(void);
@@ -200,8 +210,14 @@ struct km_memory {
 struct km_options {
 	uint32_t samples;	/* asked for in each case */
 	port_ticks budget;	/* ticks that a case may take; 0: no bound */
-	port_ticks epoch;	/* a sample lasts half of this at least; 0: never batch */
+	/* A sample counts half of this at least, as by PORT_COUNT; 0: never batch. */
+	port_ticks epoch;
 	port_ticks burst;	/* longest part, ticks; 0: no bound */
+	/*
+	 * Hexadecimal digits, a bit for each case in the catalog's order, from
+	 * the highest bit of the first digit on; missing ones are 0. NULL: all.
+	 */
+	const char *cases;
 };
 
 /* A session: km_hello, any km_info, km_catalog or km_case, km_bye. */
@@ -216,7 +232,7 @@ void km_info(const char *name, const char *text);
 void km_catalog(void);
 /* Whether there is a case of this id. */
 bool km_has(const char *id);
-/* Measures one case, or all when id is NULL. */
+/* Measures one case, or those of o->cases when id is NULL. */
 void km_measure(const char *id, struct km_memory *m, const struct km_options *o);
 void km_bye(void);
 

@@ -26,6 +26,7 @@ struct km_case {
 struct tally {
 	struct km_counts counts;
 	uint32_t parts;
+	uint32_t threads;	/* in each of them */
 	uint32_t samples;	/* with each part's lead-in sample */
 	uint32_t misordered;
 	uint32_t wrong;
@@ -319,20 +320,29 @@ bool km_has(const char *id)
 	return false;
 }
 
-/* Lists the threads of a part; returns their number, 0 when there are too many. */
-static uint32_t list_threads(struct km_thread *list, const struct km_case *c)
+/*
+ * Lists the threads that the port makes, and tells the benchmark the mode of
+ * its own. Returns their number, 0 when there are too many.
+ */
+static uint32_t list_threads(struct km_thread *list, const struct km_case *c,
+			     struct km_run *r)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < role_count(c->bench); i++) {
 		const struct km_role *role = &c->bench->role[i];
 		uint32_t copies = role->flags & KM_EACH ? case_argument(c) : 1;
+		bool user = c->user >> i & 1;
 
+		if (role->flags & KM_MADE) {
+			r->made_user = user;
+			continue;
+		}
 		for (uint32_t k = 0; k < copies; k++) {
 			if (n == PORT_THREADS)
 				return 0;
 			list[n].role = role;
-			list[n++].user = c->user >> i & 1;
+			list[n++].user = user;
 		}
 	}
 	return n;
@@ -352,8 +362,8 @@ static const char *run_part(const struct km_case *c, struct km_memory *m,
 {
 	const struct km_bench *b = c->bench;
 	struct km_thread threads[PORT_THREADS];
-	uint32_t n = list_threads(threads, c);
 	struct km_run *r = &m->run;
+	uint32_t n = list_threads(threads, c, r);
 	const char *wrong;
 
 	t->unable = !n;
@@ -377,6 +387,7 @@ static const char *run_part(const struct km_case *c, struct km_memory *m,
 		b->teardown(r);
 	if (!wrong && r->row != m->stamp + r->samples * r->stamps)
 		wrong = "the threads did not record the samples they were asked for";
+	t->threads = n;
 	t->parts++;
 	t->samples += r->samples;
 	t->wrong += r->wrong;
@@ -453,7 +464,9 @@ static void put_distribution(const char *metric, uint32_t part,
 static port_ticks span_ticks(const struct km_bench *b, const port_ticks *row,
 			     uint32_t i)
 {
-	return since(row[span_begin(b, i)], row[span_end(b, i)]);
+	port_ticks ticks = since(row[span_begin(b, i)], row[span_end(b, i)]);
+
+	return PORT_COUNT(ticks);
 }
 
 /* Prints the distributions of a part; the lead-in sample is left out. */
@@ -559,7 +572,8 @@ static const char *pilot(const struct km_case *c, struct km_memory *m,
 
 /*
  * Samples of one part: what a burst allows and the memory holds, less the
- * lead-in and a row for the stamp of a thread that ends after the recorder.
+ * lead-in and a spare row: for a thread that ends after the recorder, and for a
+ * stamp behind the last of the row.
  */
 static uint32_t part_limit(const struct km_case *c, const struct km_memory *m,
 			   const struct km_options *o)
@@ -600,10 +614,8 @@ static void put_proofs(const char *id, const struct km_case *c,
 		       const struct tally *t, uint32_t batch)
 {
 	const struct km_bench *b = c->bench;
-	struct km_thread threads[PORT_THREADS];
-	uint32_t n = list_threads(threads, c);
-	uint32_t extra = t->parts * (EXTRA_PART + EXTRA_THREAD * n);
-	uint32_t lost = t->parts * LOST_THREAD * n;
+	uint32_t extra = t->parts * (EXTRA_PART + EXTRA_THREAD * t->threads);
+	uint32_t lost = t->parts * LOST_THREAD * t->threads;
 	port_ticks most = (port_ticks)-1;
 	port_ticks switches = b->switches, switches_most = b->switches;
 	port_ticks faults, bytes;
@@ -645,14 +657,14 @@ static void put_end(const char *id, const char *status, uint32_t samples,
 		record_close();
 }
 
-/* Why the port cannot run this benchmark, or NULL; text holds NEEDS_MAX bytes. */
-static const char *lacks(const struct km_bench *b, char *text)
+/* Why the port cannot run this case, or NULL; text holds NEEDS_MAX bytes. */
+static const char *lacks(const struct km_case *c, char *text)
 {
-	uint32_t absent = b->needs & ~(uint32_t)(PORT_HAS);
+	uint32_t absent = c->bench->needs & ~(uint32_t)(PORT_HAS);
 	char *at;
 
 	if (!absent)
-		return port_lacks(b);
+		return port_lacks(c->bench, c->user);
 	at = append(text, text + NEEDS_MAX - 1, "this port has no ");
 	put_names(text, at, absent);
 	return text;
@@ -679,7 +691,7 @@ static void measure(const struct km_case *c, struct km_memory *m,
 	record_open_for("begin", "case", metric_id(id, c, 0));
 	record_number("asked", o->samples);
 	record_close();
-	wrong = lacks(c->bench, text);
+	wrong = lacks(c, text);
 	if (wrong) {
 		put_end(id, "skip", 0, wrong);
 		return;
@@ -715,12 +727,27 @@ static void measure(const struct km_case *c, struct km_memory *m,
 	put_end(id, wrong ? "error" : "ok", done, wrong);
 }
 
+/* Of a hexadecimal digit, and 0 of the end of a text. */
+static uint32_t hex_value(char digit)
+{
+	return (digit & 15u) + (digit > '9' ? 9 : 0);
+}
+
 void km_measure(const char *id, struct km_memory *m, const struct km_options *o)
 {
+	const char *digit = o->cases ? o->cases : "";
+	uint32_t bit = 8;
 	struct km_case c;
 	char first[ID_MAX];
 
-	for_each_case(c)
-		if (!id || same(metric_id(first, &c, 0), id))
+	for_each_case(c) {
+		if (id ? same(metric_id(first, &c, 0), id) :
+			 !o->cases || hex_value(*digit) & bit)
 			measure(&c, m, o);
+		bit /= 2;
+		if (!bit && *digit)
+			digit++;
+		if (!bit)
+			bit = 8;
+	}
 }

@@ -62,9 +62,9 @@ void port_write(const char *bytes, size_t n)
 		out(0xe9, (uint8_t)*bytes++);
 }
 
-const char *port_lacks(const struct km_bench *b)
+const char *port_lacks(const struct km_bench *b, uint32_t user)
 {
-	(void)b;
+	(void)b, (void)user;
 	return NULL;
 }
 

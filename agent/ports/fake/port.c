@@ -5,11 +5,15 @@
 #include <stdlib.h>
 
 /* Ticks that things take. */
-enum { READ = 2, TAKE = 20, GIVE = 30, SWITCH = 100 };
+enum {
+	READ = 2, TAKE = 20, GIVE = 30, SWITCH = 100, YIELD = 10,
+	CREATE = 300, CREATE_USER = 500, START = 40, SUSPEND = 50, RESUME = 60,
+};
 
 struct seat {
-	const struct km_thread *thread;
-	struct port_sem *awaits;
+	void (*body)(struct km_run *r);
+	bool high;
+	const void *awaits;	/* a semaphore, or itself while it is stopped */
 	uint32_t queued;	/* its place among threads of its priority */
 	bool done;
 	pthread_t id;
@@ -19,7 +23,7 @@ static struct {
 	port_ticks now;
 	uint32_t switches, queued, n;
 	struct km_run *run;
-	struct seat seat[PORT_THREADS];
+	struct seat seat[PORT_THREADS + 1];	/* the last: a made thread */
 	struct seat *running;	/* has the baton; NULL: the runner */
 	pthread_mutex_t lock;
 	pthread_cond_t passed;
@@ -31,7 +35,7 @@ static struct {
 struct script script;
 
 const struct km_bench *const port_tables[] = {
-	km_clock, km_semaphore, km_script, NULL
+	km_clock, km_semaphore, km_script, km_thread, NULL
 };
 
 void port_write(const char *bytes, size_t n)
@@ -56,24 +60,20 @@ port_ticks port_now(void)
 	return fake.now;
 }
 
-static bool high(const struct seat *s)
-{
-	return s->thread->role->priority == KM_HIGH;
-}
-
 /* Whether a goes before b: by priority, then in the order of the queue. */
 static bool before(const struct seat *a, const struct seat *b)
 {
-	return high(a) != high(b) ? high(a) : a->queued < b->queued;
+	return a->high != b->high ? a->high : a->queued < b->queued;
 }
 
-/* The first thread that waits for s; with no s, the first that can run. */
-static struct seat *first(const struct port_sem *s)
+/* The first thread that waits for it; of NULL, the first that can run. */
+static struct seat *first(const void *awaited)
 {
 	struct seat *found = NULL;
 
 	for (struct seat *t = fake.seat; t < fake.seat + fake.n; t++)
-		if (!t->done && t->awaits == s && (!found || before(t, found)))
+		if (!t->done && t->awaits == awaited &&
+		    (!found || before(t, found)))
 			found = t;
 	return found;
 }
@@ -145,11 +145,70 @@ static void *take_seat(void *arg)
 
 	pthread_mutex_lock(&fake.lock);
 	await_turn(self);
-	self->thread->role->body(fake.run);
+	self->body(fake.run);
 	self->done = true;
 	pass();
 	pthread_mutex_unlock(&fake.lock);
 	return NULL;
+}
+
+static struct seat *seat(void (*body)(struct km_run *r), bool high)
+{
+	struct seat *s = &fake.seat[fake.n++];
+
+	*s = (struct seat){
+		.body = body, .high = high, .queued = fake.queued++,
+	};
+	if (pthread_create(&s->id, NULL, take_seat, s)) {
+		fprintf(stderr, "kernmark-fake: pthread_create failed\n");
+		exit(1);
+	}
+	return s;
+}
+
+int port_thread_create(struct port_thread *t, void (*body)(struct km_run *r),
+		       struct km_run *r)
+{
+	script_work(r->made_user ? CREATE_USER : CREATE);
+	t->seat = seat(body, true);
+	t->seat->awaits = t->seat;
+	return 0;
+}
+
+int port_thread_start(struct port_thread *t)
+{
+	script_work(START);
+	t->seat->awaits = NULL;
+	reschedule();
+	return 0;
+}
+
+void port_thread_suspend(struct port_thread *t)
+{
+	script_work(SUSPEND);
+	t->seat->awaits = t->seat;
+	reschedule();
+}
+
+void port_thread_resume(struct port_thread *t)
+{
+	script_work(RESUME);
+	t->seat->awaits = NULL;
+	reschedule();
+}
+
+/* It has given the lock and the baton away, and needs neither. */
+void port_thread_reap(struct port_thread *t)
+{
+	pthread_join(t->seat->id, NULL);
+	fake.n--;
+}
+
+void port_yield(void)
+{
+	script_work(YIELD);
+	fake.running->queued = fake.queued++;
+	reschedule();
 }
 
 const char *port_run(const struct km_thread *threads, uint32_t n,
@@ -158,19 +217,13 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 	const char *broken = script.broken;
 
 	fake.run = r;
-	fake.n = n;
+	fake.n = 0;
 	fake.switches = 0;
 	fake.running = NULL;
-	for (uint32_t i = 0; i < n; i++) {
-		fake.seat[i] = (struct seat){
-			.thread = &threads[i], .queued = fake.queued++,
-		};
-		if (pthread_create(&fake.seat[i].id, NULL, take_seat, &fake.seat[i])) {
-			fprintf(stderr, "kernmark-fake: pthread_create failed\n");
-			exit(1);
-		}
-	}
+	/* Until they are all there, none can take its seat: it waits for the lock. */
 	pthread_mutex_lock(&fake.lock);
+	for (uint32_t i = 0; i < n; i++)
+		seat(threads[i].role->body, threads[i].role->priority == KM_HIGH);
 	pass();
 	await_turn(NULL);
 	pthread_mutex_unlock(&fake.lock);
@@ -192,8 +245,11 @@ void port_rest(void)
 	script_work(10000 - fake.now % 10000);
 }
 
-const char *port_lacks(const struct km_bench *b)
+const char *port_lacks(const struct km_bench *b, uint32_t user)
 {
+	for (uint32_t i = 0; i < KM_ROLES; i++)
+		if (b->role[i].flags & KM_ENDS && user >> i & 1)
+			return "privileged only: a user thread cannot end itself";
 	return b->needs & KM_SMP ?
 	       "needs a second CPU: 100 % of this one is in use\t(\xc2\xb5s)" : NULL;
 }

@@ -24,6 +24,21 @@ typedef uint32_t port_ticks;
 /* Each reading takes two ticks. */
 port_ticks port_now(void);
 
+#define PORT_VIA_THREAD "a seat and a baton"
+#define PORT_VIA_YIELD "a later place in the queue"
+
+struct port_thread {
+	struct seat *seat;
+};
+
+int port_thread_create(struct port_thread *t, void (*body)(struct km_run *r),
+		       struct km_run *r);
+int port_thread_start(struct port_thread *t);
+void port_thread_suspend(struct port_thread *t);
+void port_thread_resume(struct port_thread *t);
+void port_thread_reap(struct port_thread *t);
+void port_yield(void);
+
 #define PORT_VIA_SEMAPHORE "a count and a baton"
 
 struct port_sem {

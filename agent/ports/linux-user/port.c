@@ -299,8 +299,9 @@ static const char *no_realtime(void)
 	return text;
 }
 
-const char *port_lacks(const struct km_bench *b)
+const char *port_lacks(const struct km_bench *b, uint32_t user)
 {
+	(void)user;
 	if (b->needs & KM_PRIORITY && !port.realtime)
 		return no_realtime();
 	if (b->needs & KM_SMP && port.other < 0)
@@ -312,14 +313,15 @@ static void *run_body(void *arg)
 {
 	struct port_thread *t = arg;
 
-	t->body(t->arg);
+	t->body(t->run);
 	return NULL;
 }
 
-int port_thread_create(struct port_thread *t, void (*body)(void *), void *arg)
+int port_thread_create(struct port_thread *t, void (*body)(struct km_run *r),
+		       struct km_run *r)
 {
 	t->body = body;
-	t->arg = arg;
+	t->run = r;
 	t->resumed = 0;
 	/*
 	 * No scheduling attributes: with them a thread begins by waiting for a

@@ -67,13 +67,14 @@ static inline port_ticks port_now(void)
 
 struct port_thread {
 	pthread_t id;
-	void (*body)(void *arg);
-	void *arg;
+	void (*body)(struct km_run *r);
+	struct km_run *run;
 	uint32_t resumed;
 };
 
 /* Makes a thread that does not run before it is started. 0 or an error number. */
-int port_thread_create(struct port_thread *t, void (*body)(void *), void *arg);
+int port_thread_create(struct port_thread *t, void (*body)(struct km_run *r),
+		       struct km_run *r);
 /* Starts it at KM_HIGH, so that it runs at once. 0 or an error number. */
 int port_thread_start(struct port_thread *t);
 /* The calling thread, which is t, stops until it is resumed. */

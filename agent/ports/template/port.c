@@ -15,11 +15,13 @@ void port_write(const char *bytes, size_t n)
 /*
  * Why this benchmark cannot run here and how to allow it, or NULL. Only for
  * what is known when the program runs, such as a permission or the number of
- * CPUs: what is not in PORT_HAS, the runner says itself.
+ * CPUs, and for what threads in user mode may not do: bit i of `user` is set
+ * when b->role[i] is to run in user mode. What is not in PORT_HAS, the runner
+ * says itself.
  */
-const char *port_lacks(const struct km_bench *b)
+const char *port_lacks(const struct km_bench *b, uint32_t user)
 {
-	(void)b;
+	(void)b, (void)user;
 	return NULL;
 }
 

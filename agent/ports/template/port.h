@@ -43,6 +43,15 @@ typedef uint32_t port_ticks;
 #define PORT_CLOCK "none"
 
 /*
+ * Where a tick of the clock is not the unit that km_hello() states: what so many
+ * ticks, between two stamps, count in that unit. Nothing else may be added or
+ * taken away here. A clock at 25 MHz, of instructions that take 128 ns each,
+ * rounded to the nearest:
+ *
+ *	#define PORT_COUNT(ticks) ((5 * (ticks) + 8) >> 4)
+ */
+
+/*
  * Reads the clock: the finest counter there is, which counts up. Instructions
  * before it have finished and those after it have not begun. A reading of 0
  * counts as a stamp that is missing. A clock that stands still, as this one,
@@ -64,8 +73,12 @@ struct port_thread {
 	void *kernel_object;
 };
 
-/* Makes a thread that does not run before it is started. 0 or an error number. */
-int port_thread_create(struct port_thread *t, void (*body)(void *arg), void *arg);
+/*
+ * Makes a thread that does not run before it is started, in user mode when
+ * r->made_user. It runs body(r) and ends. 0 or an error number.
+ */
+int port_thread_create(struct port_thread *t, void (*body)(struct km_run *r),
+		       struct km_run *r);
 /* Starts it at KM_HIGH, so that it runs at once. 0 or an error number. */
 int port_thread_start(struct port_thread *t);
 /* The calling thread, which is t, stops until it is resumed. */
