@@ -33,9 +33,10 @@ fn verdict(outcome: &Outcome) -> &str {
     }
 }
 
-fn fake() -> Vec<u8> {
-    let out = scratch("fake");
-    make("fake", &out, &[]);
+/// What the scripted kernel prints, built with these settings in a folder of this name.
+fn fake(name: &str, settings: &[String]) -> Vec<u8> {
+    let out = scratch(name);
+    make("fake", &out, settings);
     succeeds(&mut Command::new(out.join("kernmark-fake"))).into_bytes()
 }
 
@@ -43,7 +44,7 @@ fn fake() -> Vec<u8> {
 fn scripted_kernel_prints_the_golden_stream() {
     let golden = here("tests/golden/fake.log");
     let expected = fs::read(&golden).unwrap();
-    let printed = fake();
+    let printed = fake("fake", &[]);
     if printed == expected {
         return;
     }
@@ -66,7 +67,7 @@ fn scripted_kernel_prints_the_golden_stream() {
 fn host_judges_the_golden_stream_as_the_script_meant_it() {
     let run = read(&fs::read(here("tests/golden/fake.log")).unwrap());
     assert_eq!(run.damage, Damage::default());
-    assert_eq!(run.sessions.len(), 3);
+    assert_eq!(run.sessions.len(), 4);
     assert!(run.sessions.iter().all(|s| s.complete));
 
     let mut without = BTreeMap::new();
@@ -130,6 +131,62 @@ fn host_judges_the_golden_stream_as_the_script_meant_it() {
         .filter(|id| !many.iter().any(|threads| id.contains(threads)))
         .collect();
     assert!(other.is_empty(), "{other:?}");
+}
+
+#[test]
+fn an_order_names_cases_by_their_place_in_the_catalog() {
+    let golden = fs::read_to_string(here("tests/golden/fake.log")).unwrap();
+    let cases = |kind: &str, stream: &str| {
+        let mut cases: Vec<String> = stream
+            .lines()
+            .filter(|line| line.split(' ').nth(2) == Some(kind))
+            .filter_map(|line| line.split(' ').find_map(|word| word.strip_prefix("case=")))
+            .map(str::to_string)
+            .collect();
+        cases.dedup();
+        cases
+    };
+    let catalog = cases("bench", &golden);
+    let (_, last) = golden.rsplit_once(" hello ").unwrap();
+    // The bits of 50a, from the highest on; there are more cases than bits.
+    assert!(catalog.len() > 12);
+    assert_eq!(
+        cases("begin", last),
+        [1, 3, 8, 10].map(|place: usize| catalog[place].clone())
+    );
+}
+
+#[test]
+fn ticks_that_are_not_the_unit_are_converted_once() {
+    let plain = read(&fs::read(here("tests/golden/fake.log")).unwrap());
+    let count = |ticks: u64| (3 * ticks + 2) / 4;
+    let counted = read(&fake(
+        "fake-counted",
+        &["CFLAGS='-DPORT_COUNT(ticks)=((3 * (ticks) + 2) / 4)'".to_string()],
+    ));
+    assert_eq!(plain.metrics.len(), counted.metrics.len());
+    let mut compared = 0;
+    for (plain, counted) in plain.metrics.iter().zip(&counted.metrics) {
+        assert_eq!(plain.id, counted.id);
+        // How many operations make a batch depends on what they count.
+        let pairs = plain.replicates.iter().zip(&counted.replicates);
+        for (plain, counted) in pairs.filter(|(p, c)| p.batch == 1 && c.batch == 1) {
+            assert_eq!(plain.outcome, counted.outcome);
+            if plain.outcome != Outcome::Ok {
+                continue;
+            }
+            let mut expected = BTreeMap::new();
+            for (ticks, n) in plain.histogram.iter() {
+                *expected.entry(count(ticks.0)).or_insert(0) += n;
+            }
+            let found: BTreeMap<u64, u64> =
+                counted.histogram.iter().map(|(t, n)| (t.0, n)).collect();
+            assert_eq!(found, expected);
+            assert_eq!(counted.cold.map(|t| t.0), plain.cold.map(|t| count(t.0)));
+            compared += 1;
+        }
+    }
+    assert!(compared > 20, "only {compared} replicates were compared");
 }
 
 /// A compiler for a processor on which no operating system is expected.
@@ -535,8 +592,7 @@ fn relies(case: &str, entries: &[Entry]) -> bool {
 
 /// As `blocks`, or in the wait for an interrupt.
 fn waits(case: &str, entries: &[Entry]) -> bool {
-    !makes_a_thread(case)
-        && (blocks(case, entries) || case.starts_with("isr.resume.different"))
+    !makes_a_thread(case) && (blocks(case, entries) || case.starts_with("isr.resume.different"))
 }
 
 const SABOTAGES: [Sabotage; 5] = [

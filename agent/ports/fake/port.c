@@ -294,5 +294,11 @@ int main(void)
 	o.budget = 9000;
 	km_measure("script.spread", &memory, &o);
 	km_bye();
+
+	/* The cases of an order: four of the first twelve. */
+	introduce("run");
+	o.cases = "50a";
+	km_measure(NULL, &memory, &o);
+	km_bye();
 	return fflush(stdout) ? 1 : 0;
 }
