@@ -1,0 +1,13 @@
+/* Arm's AN385, a Cortex-M3 in an FPGA, QEMU's mps2-an385. */
+#ifndef BOARD_H
+#define BOARD_H
+
+#define BOARD_FLASH	0x00000000
+#define BOARD_FLASH_SIZE 0x400000
+#define BOARD_RAM	0x20000000
+#define BOARD_RAM_SIZE	0x20000
+
+#include "mps2.h"
+#include "arm.h"
+
+#endif

@@ -1,0 +1,3 @@
+include boards/arm/cortex-m4.mk
+sources += boards/mps2/console.c
+include += -Iboards/mps2

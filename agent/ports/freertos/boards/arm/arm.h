@@ -1,0 +1,54 @@
+/* Cortex-M: the clock, the interrupt, and what the kernel must know of them. */
+#ifndef ARM_H
+#define ARM_H
+
+#ifdef __ARM_FP
+#define BOARD_ARCH	"cortex-m4f"
+#else
+#define BOARD_ARCH	"cortex-m3"
+#endif
+
+#define BOARD_HAS_CLZ	1
+/* The interrupt that a benchmark raises: none of these boards uses it. */
+#define BOARD_IRQ	31
+#define BOARD_VIA_IRQ	"STIR"
+
+/* Interrupts of this urgency and less may call the kernel. */
+#define configMAX_SYSCALL_INTERRUPT_PRIORITY	0x50
+#define configKERNEL_INTERRUPT_PRIORITY		0xff
+
+#ifndef __ASSEMBLER__
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BOARD_REGISTER(address) (*(volatile uint32_t *)(address))
+
+/* Readings of the clock are listed in a section that is not loaded: stamps. */
+static inline uint32_t board_now(void)
+{
+	uint32_t now;
+
+	__asm__ volatile("1: ldr %0, [%1]\n\t"
+			 ".pushsection .stamps,\"\",%%progbits\n\t"
+			 ".4byte 1b\n\t"
+			 ".popsection"
+			 : "=r"(now) : "r"(BOARD_COUNTER) : "memory");
+	return now;
+}
+
+/* Returns after the interrupt. Unprivileged threads may do this. */
+static inline void board_irq_raise(void)
+{
+	/* Software trigger interrupt register. */
+	BOARD_REGISTER(0xe000ef00) = BOARD_IRQ;
+	__asm__ volatile("dsb\n\tisb" : : : "memory");
+}
+
+/* For board_start(): lets the interrupt come. */
+void arm_enable_irq(void);
+/* For board_order(): the words that the emulator was started with. */
+bool arm_emulator_order(char *order, size_t size);
+#endif
+
+#endif

@@ -1,0 +1,3 @@
+machine := -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16
+kernel_port := ARM_CM4$(if $(MPU),_MPU,F)
+include boards/arm/arm.mk

@@ -1,0 +1,3 @@
+include boards/arm/cortex-m3.mk
+sources += boards/stm32/console.c
+include += -Iboards/stm32

@@ -1,0 +1,18 @@
+/* Arm's MPS2 images: UART 0 and the free-running counter of the FPGA's I/O block. */
+#ifndef MPS2_H
+#define MPS2_H
+
+/*
+ * The counter has 25 MHz. Where an emulator lets an instruction take 2^7 ns,
+ * that is 3.2 ticks; as the counter rounds down, so many ticks are the nearest
+ * number of instructions.
+ */
+#define BOARD_CLOCK	"fpgaio"
+#define BOARD_COUNTER	0x40028018
+#define BOARD_HZ	25000000
+#define PORT_COUNT(ticks) ((5 * (ticks) + 8) >> 4)
+
+#define BOARD_HEAP	(80 << 10)
+#define BOARD_HEAP_MPU	(58 << 10)
+
+#endif

@@ -1,0 +1,2 @@
+/* All that the kernel's sources want of <stdlib.h>. */
+#include <stddef.h>

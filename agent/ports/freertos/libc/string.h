@@ -1,0 +1,10 @@
+/* All that the kernel and the compiler want of a C library; libc/string.c has it. */
+#ifndef STRING_H
+#define STRING_H
+
+#include <stddef.h>
+
+void *memset(void *to, int byte, size_t n);
+void *memcpy(void *restrict to, const void *restrict from, size_t n);
+
+#endif

@@ -1,0 +1,83 @@
+#include "order.h"
+
+/* The next word of a text, which ends in a NUL then; NULL: there is none. */
+static char *word(char **text)
+{
+	char *begin = *text, *end;
+
+	while (*begin == ' ')
+		begin++;
+	for (end = begin; *end && *end != ' ';)
+		end++;
+	*text = *end ? end + 1 : end;
+	*end = '\0';
+	return end > begin ? begin : NULL;
+}
+
+/* What follows the prefix, or NULL. */
+static const char *behind(const char *s, const char *prefix)
+{
+	while (*prefix)
+		if (*s++ != *prefix++)
+			return NULL;
+	return s;
+}
+
+static bool is(const char *s, const char *other)
+{
+	const char *rest = behind(s, other);
+
+	return rest && !*rest;
+}
+
+/* A decimal number of 32 bits. */
+static bool number(const char *digits, uint32_t *value)
+{
+	const uint32_t most = UINT32_MAX;
+
+	if (!*digits)
+		return false;
+	for (*value = 0; *digits; digits++) {
+		uint32_t digit = (uint32_t)(*digits - '0');
+
+		if (digit > 9 || *value > (most - digit) / 10)
+			return false;
+		*value = *value * 10 + digit;
+	}
+	return true;
+}
+
+static bool setting(struct order *o, const char *w, uint32_t hz)
+{
+	const char *value;
+	uint32_t us;
+
+	value = behind(w, "samples=");
+	if (value)
+		return number(value, &o->options.samples) && o->options.samples;
+	value = behind(w, "budget_us=");
+	if (value) {
+		if (!number(value, &us))
+			return false;
+		o->options.budget = (port_ticks)((uint64_t)us * hz / 1000000);
+		return true;
+	}
+	o->options.cases = behind(w, "cases=");
+	return o->options.cases;
+}
+
+bool order_read(struct order *o, char *text, uint32_t hz)
+{
+	char *w = word(&text);
+
+	*o = (struct order){ .options = { .samples = 1000 } };
+	if (!w)
+		return true;
+	o->list = is(w, "list");
+	if (!o->list && !is(w, "run"))
+		return false;
+	while ((w = word(&text)))
+		if (!setting(o, w, hz))
+			return false;
+	return true;
+}

@@ -1,0 +1,429 @@
+#include "kernmark.h"
+
+#include "configuration.h"
+#include "machine.h"
+#include "order.h"
+
+/* The runner is above all; the kernel's idle task is below. */
+enum { LOW = 1, HIGH, RUNNER };
+
+/* Words of the stacks. A user task's is a region of the MPU: a power of two. */
+#define STACK_WORDS 160
+#define STACK_WORDS_USER 128
+#define STACK_WORDS_RUNNER 768
+/* Longest order. */
+#define ORDER_MAX 512
+
+uint8_t ucHeap[configTOTAL_HEAP_SIZE] __attribute__((section(".bss.heap"), aligned(8)));
+
+volatile uint32_t port_switches;
+
+struct seat {
+	void (*body)(struct km_run *r);
+	struct km_run *run;
+	TaskHandle_t task;
+};
+
+/* A kernel object of the part. */
+struct object {
+	void *handle;
+	bool group;	/* an event group, else a queue of some kind */
+};
+
+static struct {
+	struct seat seat[PORT_THREADS];
+	volatile uint32_t left;		/* threads of the part that have not ended */
+	SemaphoreHandle_t ended;	/* given by the last of them */
+	struct object object[PORT_OBJECTS + 4];
+	uint32_t objects;
+	bool full;			/* an object could not be made */
+	struct port_irq *irq;
+	SemaphoreHandle_t idled;	/* given by the idle task when it is awaited */
+	volatile bool await_idle;
+	uint32_t uncounted;		/* switches to the idle task and back */
+} port;
+
+const struct km_bench *const port_tables[] = { KM_PORTABLE, NULL };
+
+void port_write(const char *bytes, size_t n)
+{
+	board_write(bytes, n);
+}
+
+static void say(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n])
+		n++;
+	board_write(s, n);
+}
+
+static _Noreturn void die(const char *what)
+{
+	say("kernmark-agent: ");
+	say(what);
+	say("\n");
+	board_end(1);
+}
+
+#ifdef CONFIG_ASSERTS
+void port_assert_failed(const char *file, int line)
+{
+	char text[11], *at = text + sizeof(text) - 1;
+
+	*at = '\0';
+	for (*--at = '0'; line; line /= 10)
+		*at-- = (char)('0' + line % 10);
+	say(file);
+	say(":");
+	say(at + !*at);
+	die(": an assertion of the kernel failed");
+}
+#endif
+
+#if configCHECK_FOR_STACK_OVERFLOW
+void vApplicationStackOverflowHook(TaskHandle_t task, char *name)
+{
+	(void)task, (void)name;
+	die("the kernel found that a stack overflowed");
+}
+#endif
+
+#ifdef __SSP_ALL__
+#define CANARIES
+#elif defined(__SSP_STRONG__)
+#define CANARIES
+#endif
+
+#ifdef CANARIES
+/* Constant, so that user tasks can read it too. */
+const uintptr_t __stack_chk_guard = 0x5f0aa0ff;
+
+_Noreturn void __stack_chk_fail(void);
+
+_Noreturn void __stack_chk_fail(void)
+{
+	die("a canary on a stack was overwritten");
+}
+#endif
+
+static void keep(void *handle, bool group)
+{
+	if (!handle || port.objects == sizeof(port.object) / sizeof(*port.object))
+		port.full = true;
+	else
+		port.object[port.objects++] = (struct object){ handle, group };
+}
+
+QueueHandle_t port_keep_queue(QueueHandle_t queue)
+{
+	keep(queue, false);
+	return queue;
+}
+
+EventGroupHandle_t port_keep_group(EventGroupHandle_t group)
+{
+	keep(group, true);
+	return group;
+}
+
+static void delete_objects(void)
+{
+	while (port.objects) {
+		const struct object *o = &port.object[--port.objects];
+
+		if (o->group)
+			vEventGroupDelete(o->handle);
+		else
+			vQueueDelete(o->handle);
+	}
+	port.full = false;
+}
+
+static UBaseType_t priority(const struct km_role *role)
+{
+	return role->priority == KM_HIGH ? HIGH : LOW;
+}
+
+#ifdef CONFIG_MPU
+/* What user tasks share, by arm.lds, and the stacks, one of them the made thread's. */
+extern uint32_t shared_start[], shared_end[];
+static StackType_t stacks[PORT_THREADS + 1][STACK_WORDS_USER]
+	__attribute__((section(".stacks"), aligned(STACK_WORDS_USER * 4)));
+
+/* Makes a user task, which may use the objects of the part; NULL: no memory. */
+static TaskHandle_t make_user_task(void (*body)(void *), void *argument,
+				   UBaseType_t level, StackType_t *stack)
+{
+	TaskParameters_t p = {
+		.pvTaskCode = body,
+		.pcName = "user",
+		.usStackDepth = STACK_WORDS_USER,
+		.pvParameters = argument,
+		.uxPriority = level,
+		.puxStackBuffer = stack,
+		.xRegions = { {
+			.pvBaseAddress = shared_start,
+			.ulLengthInBytes = (uint32_t)shared_end - (uint32_t)shared_start,
+			.ulParameters = portMPU_REGION_READ_WRITE |
+				portMPU_REGION_EXECUTE_NEVER |
+				portMPU_REGION_CACHEABLE_BUFFERABLE,
+		} },
+	};
+	TaskHandle_t task;
+
+	if (xTaskCreateRestricted(&p, &task) != pdPASS)
+		return NULL;
+	for (uint32_t i = 0; i < port.objects; i++)
+		vGrantAccessToKernelObject(task, (int32_t)port.object[i].handle);
+	return task;
+}
+
+#define STACK_OF(i) stacks[i]
+#else
+/* Without the MPU no thread is a user thread: the runner asks for none. */
+static TaskHandle_t make_user_task(void (*body)(void *), void *argument,
+				   UBaseType_t level, StackType_t *stack)
+{
+	(void)body, (void)argument, (void)level, (void)stack;
+	return NULL;
+}
+
+#define STACK_OF(i) NULL
+#endif
+
+/* Makes a privileged task; NULL: no memory. */
+static TaskHandle_t make_kernel_task(void (*body)(void *), void *argument,
+				     UBaseType_t level)
+{
+	TaskHandle_t task;
+
+	return xTaskCreate(body, "kern", STACK_WORDS, argument,
+			   level | portPRIVILEGE_BIT, &task) == pdPASS ?
+	       task : NULL;
+}
+
+static void sit(void *argument)
+{
+	struct seat *s = argument;
+
+	s->body(s->run);
+	/* No interrupt comes that could wake another thread in between. */
+	if (!--port.left)
+		xSemaphoreGive(port.ended);
+	vTaskSuspend(NULL);
+}
+
+static const char *run_seats(const struct km_thread *threads, uint32_t n,
+			     struct km_run *r)
+{
+	port.ended = port_keep_queue(xSemaphoreCreateBinary());
+	port.idled = port_keep_queue(xSemaphoreCreateBinary());
+	if (port.full)
+		return "the kernel's heap has no room for the objects";
+	port.left = n;
+	for (uint32_t i = 0; i < n; i++) {
+		struct seat *s = &port.seat[i];
+		UBaseType_t level = priority(threads[i].role);
+
+		s->body = threads[i].role->body;
+		s->run = r;
+		s->task = threads[i].user ?
+			  make_user_task(sit, s, level, STACK_OF(i)) :
+			  make_kernel_task(sit, s, level);
+		if (!s->task)
+			return "the kernel's heap has no room for the threads";
+	}
+	xSemaphoreTake(port.ended, portMAX_DELAY);
+	return NULL;
+}
+
+const char *port_run(const struct km_thread *threads, uint32_t n,
+		     struct km_run *r, struct km_counts *counts)
+{
+	uint32_t before = port_switches;
+	const char *wrong;
+
+	port.uncounted = 0;
+	for (uint32_t i = 0; i < n; i++)
+		port.seat[i].task = NULL;
+	wrong = run_seats(threads, n, r);
+	counts->switches += port_switches - before - port.uncounted;
+	/* They have suspended themselves, or have not begun. */
+	for (uint32_t i = 0; i < n; i++) {
+		TaskHandle_t task = port.seat[i].task;
+
+		if (!task)
+			continue;
+		if (uxTaskPriorityGet(task) != priority(threads[i].role))
+			counts->demoted++;
+		vTaskDelete(task);
+	}
+	delete_objects();
+	return wrong;
+}
+
+static void live(void *argument)
+{
+	struct port_thread *t = argument;
+
+	t->body(t->run);
+	vTaskDelete(NULL);
+}
+
+/* A user task may not delete itself, only stop. */
+static void live_as_user(void *argument)
+{
+	struct port_thread *t = argument;
+
+	t->body(t->run);
+	vTaskSuspend(NULL);
+}
+
+int port_thread_create(struct port_thread *t, void (*body)(struct km_run *r),
+		       struct km_run *r)
+{
+	t->body = body;
+	t->run = r;
+	t->task = r->made_user ?
+		  make_user_task(live_as_user, t, tskIDLE_PRIORITY,
+				 STACK_OF(PORT_THREADS)) :
+		  make_kernel_task(live, t, tskIDLE_PRIORITY);
+	return !t->task;
+}
+
+int port_thread_start(struct port_thread *t)
+{
+	vTaskPrioritySet(t->task, HIGH);
+	return 0;
+}
+
+/* What a task that deleted itself leaves behind, the idle task frees. */
+void port_thread_reap(struct port_thread *t)
+{
+	uint32_t before = port_switches;
+
+	if (t->run->made_user) {
+		vTaskDelete(t->task);
+		return;
+	}
+	port.await_idle = true;
+	xSemaphoreTake(port.idled, portMAX_DELAY);
+	port.uncounted += port_switches - before;
+}
+
+void vApplicationIdleHook(void);
+
+void vApplicationIdleHook(void)
+{
+	if (!port.await_idle)
+		return;
+	port.await_idle = false;
+	xSemaphoreGive(port.idled);
+}
+
+const char *port_irq_attach(struct port_irq *irq)
+{
+	irq->count = 0;
+	irq->come = port_keep_queue(xSemaphoreCreateBinary());
+	port.irq = irq;
+	return NULL;
+}
+
+void port_irq_detach(struct port_irq *irq)
+{
+	(void)irq;
+	port.irq = NULL;
+}
+
+void port_irq_handler(void)
+{
+	struct port_irq *irq = port.irq;
+	BaseType_t woken = pdFALSE;
+
+	if (!irq)
+		return;
+	irq->count++;
+	irq->at = port_now();
+	xSemaphoreGiveFromISR(irq->come, &woken);
+	portYIELD_FROM_ISR(woken);
+}
+
+const char *port_lacks(const struct km_bench *b, uint32_t user)
+{
+	for (uint32_t i = 0; i < KM_ROLES && b->role[i].body; i++) {
+		const struct km_role *role = &b->role[i];
+
+		if (role->priority == KM_SLICED && !configUSE_TIME_SLICING)
+			return "this configuration has no time slices; "
+			       "the variant timeslicing has";
+		if (role->flags & KM_MADE && user & ~(1u << i))
+			return "privileged only: a user task cannot create tasks";
+		if (role->flags & KM_ENDS && user & 1u << i)
+			return "privileged only: a user task cannot delete itself";
+	}
+	if (user && b->needs & KM_HEAP)
+		return "privileged only: a user task cannot use the kernel's heap";
+	return NULL;
+}
+
+void port_rest(void)
+{
+}
+
+static void session(const struct order *o)
+{
+	static struct km_memory memory;
+
+	km_hello(&(struct km_hello){
+		.port = "freertos",
+		.arch = BOARD_ARCH,
+		.mode = o->list ? "list" : "run",
+		.clock = BOARD_CLOCK,
+		.unit = board_emulated() ? "instructions" : "cycles",
+		.hz = board_emulated() ? 0 : BOARD_HZ,
+		.realtime = true,
+	});
+	km_info("kernel", "FreeRTOS " tskKERNEL_VERSION_NUMBER);
+	km_info("kernel_port", PORT_KERNEL_PORT);
+	km_info("compiler", PORT_COMPILER);
+	km_info("flags", PORT_FLAGS);
+	km_info("configuration", PORT_CONFIGURATION);
+	km_info("tick", "off");
+	km_info("instrumentation", "each context switch increments a counter");
+	if (o->list)
+		km_catalog();
+	else
+		km_measure(NULL, &memory, &o->options);
+	km_bye();
+}
+
+static void run_orders(void *argument)
+{
+	static char text[ORDER_MAX];
+	struct order order;
+
+	(void)argument;
+	do {
+		if (!board_order(text, sizeof(text)))
+			die("the order is too long");
+		if (order_read(&order, text, board_emulated() ? 0 : BOARD_HZ))
+			session(&order);
+		else if (board_emulated())
+			die("this is no order");
+		else
+			say("kernmark-agent: this is no order\n");
+	} while (!board_emulated());
+	board_end(0);
+}
+
+int main(void)
+{
+	board_start();
+	if (xTaskCreate(run_orders, "run", STACK_WORDS_RUNNER, NULL,
+			RUNNER | portPRIVILEGE_BIT, NULL) != pdPASS)
+		die("the kernel's heap has no room for the runner");
+	vTaskStartScheduler();
+	die("the kernel did not start");
+}

@@ -1,0 +1,259 @@
+/*
+ * FreeRTOS. An operation is the call of the kernel's API that its manual names
+ * for it; with the MPU the same calls pass the kernel's own checks.
+ */
+#ifndef PORT_H
+#define PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "FreeRTOS.h"
+#include "event_groups.h"
+#include "queue.h"
+#include "semphr.h"
+#include "task.h"
+
+#include "board.h"
+
+#ifdef CONFIG_MPU
+#define PORT_MODES (KM_KERNEL | KM_USER)
+#define PORT_THREADS 33
+#else
+#define PORT_MODES KM_KERNEL
+#define PORT_THREADS 65
+#endif
+
+#define PORT_HAS (KM_THREADS | KM_PRIORITY | KM_SEMAPHORE | KM_MUTEX | \
+	KM_QUEUE | KM_EVENTS | KM_HEAP | KM_IRQ | PORT_MODES)
+
+#define PORT_STAMPS 2048
+#define PORT_OBJECTS 64
+
+typedef uint32_t port_ticks;
+
+#define PORT_CLOCK BOARD_CLOCK
+
+static inline port_ticks port_now(void)
+{
+	return board_now();
+}
+
+/*
+ * Objects are made where their benchmark is set up and deleted when its part
+ * is over, so that each part finds the heap as the first one did.
+ */
+QueueHandle_t port_keep_queue(QueueHandle_t queue);
+EventGroupHandle_t port_keep_group(EventGroupHandle_t group);
+
+#define PORT_VIA_THREAD "xTaskCreate below the creator's priority, " \
+	"vTaskPrioritySet, vTaskSuspend, vTaskResume, vTaskDelete; a user " \
+	"task by xTaskCreateRestricted"
+
+struct km_run;
+
+struct port_thread {
+	TaskHandle_t task;
+	void (*body)(struct km_run *r);
+	struct km_run *run;
+};
+
+int port_thread_create(struct port_thread *t, void (*body)(struct km_run *r),
+		       struct km_run *r);
+int port_thread_start(struct port_thread *t);
+void port_thread_reap(struct port_thread *t);
+
+static inline void port_thread_suspend(struct port_thread *t)
+{
+	(void)t;
+	vTaskSuspend(NULL);
+}
+
+static inline void port_thread_resume(struct port_thread *t)
+{
+	vTaskResume(t->task);
+}
+
+#define PORT_VIA_YIELD "taskYIELD"
+
+static inline void port_yield(void)
+{
+	taskYIELD();
+}
+
+#define PORT_VIA_SEMAPHORE "a counting semaphore: xSemaphoreGive, xSemaphoreTake"
+
+struct port_sem {
+	SemaphoreHandle_t handle;
+};
+
+static inline void port_sem_init(struct port_sem *s, unsigned int count)
+{
+	s->handle = port_keep_queue(xSemaphoreCreateCounting(UINT32_MAX, count));
+}
+
+static inline void port_sem_take(struct port_sem *s)
+{
+	xSemaphoreTake(s->handle, portMAX_DELAY);
+}
+
+static inline void port_sem_give(struct port_sem *s)
+{
+	xSemaphoreGive(s->handle);
+}
+
+#define PORT_VIA_MUTEX "a mutex, which always inherits priority: " \
+	"xSemaphoreTake, xSemaphoreGive; a recursive one: " \
+	"xSemaphoreTakeRecursive, xSemaphoreGiveRecursive; with the test which it is"
+
+enum port_mutex_kind { PORT_PLAIN, PORT_RECURSIVE, PORT_INHERIT };
+
+struct port_mutex {
+	SemaphoreHandle_t handle;
+	bool recursive;
+};
+
+static inline void port_mutex_init(struct port_mutex *m,
+				   enum port_mutex_kind kind)
+{
+	m->recursive = kind == PORT_RECURSIVE;
+	m->handle = port_keep_queue(m->recursive ?
+				    xSemaphoreCreateRecursiveMutex() :
+				    xSemaphoreCreateMutex());
+}
+
+static inline void port_mutex_lock(struct port_mutex *m)
+{
+	if (m->recursive)
+		xSemaphoreTakeRecursive(m->handle, portMAX_DELAY);
+	else
+		xSemaphoreTake(m->handle, portMAX_DELAY);
+}
+
+static inline void port_mutex_unlock(struct port_mutex *m)
+{
+	if (m->recursive)
+		xSemaphoreGiveRecursive(m->handle);
+	else
+		xSemaphoreGive(m->handle);
+}
+
+#define PORT_VIA_HEAP "heap_4: pvPortMalloc, vPortFree"
+
+static inline void *port_malloc(size_t size)
+{
+	return pvPortMalloc(size);
+}
+
+static inline void port_free(void *p)
+{
+	vPortFree(p);
+}
+
+#define PORT_VIA_QUEUE "a queue of pointers: xQueueSendToBack or " \
+	"xQueueSendToFront, xQueueReceive"
+
+struct port_item {
+	void *data;
+};
+
+struct port_queue {
+	QueueHandle_t handle;
+};
+
+static inline void port_queue_init(struct port_queue *q)
+{
+	q->handle = port_keep_queue(xQueueCreate(PORT_OBJECTS,
+						 sizeof(struct port_item *)));
+}
+
+static inline void port_fifo_put(struct port_queue *q, struct port_item *item)
+{
+	xQueueSendToBack(q->handle, &item, portMAX_DELAY);
+}
+
+static inline void port_lifo_put(struct port_queue *q, struct port_item *item)
+{
+	xQueueSendToFront(q->handle, &item, portMAX_DELAY);
+}
+
+static inline struct port_item *port_fifo_get(struct port_queue *q)
+{
+	struct port_item *item = NULL;
+
+	xQueueReceive(q->handle, &item, portMAX_DELAY);
+	return item;
+}
+
+static inline struct port_item *port_lifo_get(struct port_queue *q)
+{
+	return port_fifo_get(q);
+}
+
+#define PORT_VIA_EVENTS "an event group: xEventGroupSetBits; to replace all, " \
+	"xEventGroupClearBits before it; xEventGroupWaitBits"
+
+struct port_events {
+	EventGroupHandle_t handle;
+};
+
+static inline void port_events_init(struct port_events *e)
+{
+	e->handle = port_keep_group(xEventGroupCreate());
+}
+
+static inline void port_events_post(struct port_events *e, uint32_t bits)
+{
+	xEventGroupSetBits(e->handle, bits);
+}
+
+static inline void port_events_set(struct port_events *e, uint32_t bits)
+{
+	/* All that a group has: the kernel keeps the highest byte. */
+	xEventGroupClearBits(e->handle, ~bits & 0xffffff);
+	xEventGroupSetBits(e->handle, bits);
+}
+
+static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
+{
+	return xEventGroupWaitBits(e->handle, bits, pdFALSE, pdFALSE,
+				   portMAX_DELAY) & bits;
+}
+
+static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
+{
+	return xEventGroupWaitBits(e->handle, bits, pdFALSE, pdTRUE,
+				   portMAX_DELAY) & bits;
+}
+
+#define PORT_VIA_IRQ BOARD_VIA_IRQ "; the handler gives a binary semaphore: " \
+	"xSemaphoreGiveFromISR, xSemaphoreTake"
+
+struct port_irq {
+	volatile port_ticks at;
+	volatile uint32_t count;
+	SemaphoreHandle_t come;
+};
+
+const char *port_irq_attach(struct port_irq *irq);
+void port_irq_detach(struct port_irq *irq);
+
+static inline port_ticks port_irq_raise(struct port_irq *irq)
+{
+	(void)irq;
+	board_irq_raise();
+	return port_now();
+}
+
+static inline uint32_t port_irq_wait(struct port_irq *irq)
+{
+	uint32_t count;
+
+	xSemaphoreTake(irq->come, portMAX_DELAY);
+	count = irq->count;
+	irq->count = 0;
+	return count;
+}
+
+#endif
