@@ -9,7 +9,7 @@ enum { LOW = 1, HIGH, RUNNER };
 
 /* Words of the stacks. A user task's is a region of the MPU: a power of two. */
 #define STACK_WORDS 160
-#define STACK_WORDS_USER 128
+#define STACK_WORDS_USER 256
 #define STACK_WORDS_RUNNER 768
 /* Longest order. */
 #define ORDER_MAX 512

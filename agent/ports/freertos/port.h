@@ -20,15 +20,16 @@
 #ifdef CONFIG_MPU
 #define PORT_MODES (KM_KERNEL | KM_USER)
 #define PORT_THREADS 33
+#define PORT_STAMPS 1536
 #else
 #define PORT_MODES KM_KERNEL
 #define PORT_THREADS 65
+#define PORT_STAMPS 2048
 #endif
 
 #define PORT_HAS (KM_THREADS | KM_PRIORITY | KM_SEMAPHORE | KM_MUTEX | \
 	KM_QUEUE | KM_EVENTS | KM_HEAP | KM_IRQ | PORT_MODES)
 
-#define PORT_STAMPS 2048
 #define PORT_OBJECTS 64
 
 typedef uint32_t port_ticks;

@@ -1,3 +1,3 @@
 include boards/arm/cortex-m3.mk
-sources += boards/mps2/console.c
+sources += boards/emulated.c boards/mps2/mps2.c
 include += -Iboards/mps2

@@ -18,8 +18,6 @@
 #define configKERNEL_INTERRUPT_PRIORITY		0xff
 
 #ifndef __ASSEMBLER__
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define BOARD_REGISTER(address) (*(volatile uint32_t *)(address))
@@ -47,8 +45,15 @@ static inline void board_irq_raise(void)
 
 /* For board_start(): lets the interrupt come. */
 void arm_enable_irq(void);
-/* For board_order(): the words that the emulator was started with. */
-bool arm_emulator_order(char *order, size_t size);
+/* Semihosting. */
+static inline int board_call_emulator(int call, void *argument)
+{
+	register int r0 __asm__("r0") = call;
+	register void *r1 __asm__("r1") = argument;
+
+	__asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
+	return r0;
+}
 #endif
 
 #endif

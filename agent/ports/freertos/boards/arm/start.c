@@ -1,4 +1,4 @@
-/* Cortex-M: vectors, memory, emulator calls. */
+/* Cortex-M: vectors and memory. Register numbers: Armv7-M Architecture Reference Manual. */
 #include "board.h"
 #include "machine.h"
 
@@ -86,21 +86,6 @@ void vPortSetupTimerInterrupt(void)
 {
 }
 
-/*
- * A chip has a cycle counter, the emulator's stands still. Debug exception and
- * monitor control: trace enable; DWT control: counter enable; DWT cycle count.
- */
-bool board_emulated(void)
-{
-	uint32_t before;
-
-	BOARD_REGISTER(0xe000edfc) |= 1 << 24;
-	BOARD_REGISTER(0xe0001000) |= 1;
-	before = BOARD_REGISTER(0xe0001004);
-	__asm__ volatile("nop\n\tnop\n\tnop\n\tnop");
-	return BOARD_REGISTER(0xe0001004) == before;
-}
-
 void arm_enable_irq(void)
 {
 	/* Urgency of the interrupt: less than what may not call the kernel. */
@@ -109,40 +94,4 @@ void arm_enable_irq(void)
 	BOARD_REGISTER(0xe000e100 + BOARD_IRQ / 32 * 4) = 1u << BOARD_IRQ % 32;
 	/* Configuration and control: threads without privilege may raise it. */
 	BOARD_REGISTER(0xe000ed14) |= 1 << 1;
-}
-
-/* Semihosting: a call of the emulator. Arm IHI 0203. */
-enum { GET_COMMAND_LINE = 0x15, EXIT_EXTENDED = 0x20 };
-
-static int emulator(int call, void *argument)
-{
-	register int r0 __asm__("r0") = call;
-	register void *r1 __asm__("r1") = argument;
-
-	__asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
-	return r0;
-}
-
-bool arm_emulator_order(char *order, size_t size)
-{
-	struct { char *at; size_t size; } block = { order, size };
-	static bool given;
-
-	if (given)
-		return false;
-	given = true;
-	return !emulator(GET_COMMAND_LINE, &block);
-}
-
-_Noreturn void board_end(int status)
-{
-	/* Stopped by the application, with this status. */
-	uint32_t block[] = { 0x20026, (uint32_t)status };
-
-	if (board_emulated())
-		emulator(EXIT_EXTENDED, block);
-	/* Application interrupt and reset control: system reset. */
-	BOARD_REGISTER(0xe000ed0c) = 0x05fa0004;
-	for (;;)
-		;
 }

@@ -1,3 +1,3 @@
 include boards/arm/cortex-m4.mk
-sources += boards/stm32/console.c
+sources += boards/stm32/stm32.c
 include += -Iboards/stm32

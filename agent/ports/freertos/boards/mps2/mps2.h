@@ -1,4 +1,4 @@
-/* Arm's MPS2 images: UART 0 and the free-running counter of the FPGA's I/O block. */
+/* Arm's MPS2 images: the free-running counter of the FPGA's I/O block. */
 #ifndef MPS2_H
 #define MPS2_H
 

@@ -1,0 +1,24 @@
+/* A board of which only the emulator's is used. */
+#include "emulator.h"
+#include "machine.h"
+
+bool board_emulated(void)
+{
+	return true;
+}
+
+void board_write(const char *bytes, size_t n)
+{
+	emulator_write(bytes, n);
+}
+
+bool board_order(char *order, size_t size)
+{
+	return emulator_order(order, size);
+}
+
+_Noreturn void board_end(int status)
+{
+	for (;;)
+		emulator_end(status);
+}
