@@ -32,10 +32,10 @@ _Noreturn void reset(void)
 	BOARD_REGISTER(0xe000ed88) |= 0xf << 20;
 	__asm__ volatile("dsb\n\tisb" : : : "memory");
 #endif
-	copy(kernel_image_data, __privileged_data_start__, kernel_data_end);
-	copy(image_data, data_start, data_end);
 	for (uint32_t *to = bss_start; to < bss_end;)
 		*to++ = 0;
+	copy(kernel_image_data, __privileged_data_start__, kernel_data_end);
+	copy(image_data, data_start, data_end);
 	main();
 	board_end(1);
 }
