@@ -561,6 +561,25 @@ fn of_values(batch: u64, values: impl Iterator<Item = u64>) -> Run {
 }
 
 #[test]
+fn whole_instructions_are_shown_to_the_last_digit() {
+    let run = Run {
+        sessions: instructions().sessions,
+        ..of_values(1, [12_345].into_iter())
+    };
+    let table = terminal::table(&run, &plain(100));
+    assert!(table.contains(" 12,345 "), "{table}");
+    assert!(
+        !table.contains("12,35") && !table.contains("12,30"),
+        "{table}"
+    );
+    let distribution = terminal::distribution(&run, "a.b", &plain(100)).unwrap();
+    assert!(
+        distribution.contains("median      12,345 instructions"),
+        "{distribution}"
+    );
+}
+
+#[test]
 fn a_distribution_of_extremes_is_shown() {
     let spread = |batch| of_values(batch, (0..64).map(|bit| 1 << bit));
     let runs = [

@@ -42,21 +42,23 @@ impl Row {
         summaries.iter().filter_map(Row::of).collect()
     }
 
+    /// `None` of a metric that has no number.
     fn of(summary: &Summary) -> Option<Row> {
         let ticks = summary.median.filter(|_| summary.status == Status::Ok)?;
         let shown = |ticks: f64| summary.nanoseconds(ticks).unwrap_or(ticks);
         let interval = summary.low.zip(summary.high);
         let grain = 1.0 / summary.batch.max(1) as f64;
         let median = shown(ticks);
-        let place = Place::of(
+        let place = place(
+            summary.unit,
             median,
             interval.map(|(low, high)| (shown(low), shown(high))),
             shown(grain),
         );
         let beside = |value: Option<f64>| {
-            value
-                .map(shown)
-                .map_or_else(unavailable, |value| place.beside(value).show(value))
+            value.map(shown).map_or_else(unavailable, |value| {
+                self::beside(summary.unit, place, value)
+            })
         };
         let tail = |value: Option<f64>| match value {
             Some(_) if summary.batch > 1 => beside(value) + OF_A_BATCH,
@@ -74,10 +76,33 @@ impl Row {
             worst: tail(summary.max),
             cold: beside(summary.cold),
             net: summary.net.map_or_else(unavailable, |net| {
-                Place::of(ticks, interval, grain).show(net)
+                self::place(summary.unit, ticks, interval, grain).show(net)
             }),
             rate: rate(summary),
         })
+    }
+}
+
+/// The place of the last digit of a median. Whole instructions are exact: all
+/// their digits are shown, unless the replicates differ.
+pub(crate) fn place(unit: Unit, median: f64, interval: Option<(f64, f64)>, grain: f64) -> Place {
+    let exact = unit == Unit::Instructions
+        && median.fract() == 0.0
+        && interval.is_none_or(|(low, high)| high <= low);
+    if exact {
+        Place::decimals(0)
+    } else {
+        Place::of(median, interval, grain)
+    }
+}
+
+/// A single value beside a median that is known down to this place.
+pub(crate) fn beside(unit: Unit, place: Place, value: f64) -> String {
+    let exact = unit == Unit::Instructions && value.fract() == 0.0 && place <= Place::decimals(0);
+    if exact {
+        Place::decimals(0).show(value)
+    } else {
+        place.beside(value).show(value)
     }
 }
 

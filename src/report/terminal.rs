@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::number::{self, Place};
-use super::row::{Row, OF_A_BATCH, UNAVAILABLE};
+use super::row::{beside, place, Row, OF_A_BATCH, UNAVAILABLE};
 use super::text::{paragraph, plain};
 use super::{damage, grouped, object, plural, problems, provenance, tally, Problem};
 use crate::run::{Entry, Metric, Outcome, Proof, Run, Unit};
@@ -742,17 +742,18 @@ fn figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
     let grain = 1.0 / summary.batch.max(1) as f64;
     let show = |ticks: f64| {
         let shown = |value: f64| summary.nanoseconds(value).unwrap_or(value);
-        let place = Place::of(
+        let place = place(
+            summary.unit,
             summary.median.map_or(0.0, shown),
             interval.map(|(low, high)| (shown(low), shown(high))),
             shown(grain),
         );
-        place.beside(shown(ticks)).show(shown(ticks))
+        beside(summary.unit, place, shown(ticks))
     };
     let in_ticks = |ticks: f64| {
-        Place::of(summary.median.unwrap_or(0.0), interval, grain)
-            .beside(ticks)
-            .show(ticks)
+        let median = summary.median.unwrap_or(0.0);
+        let place = place(summary.unit, median, interval, grain);
+        beside(summary.unit, place, ticks)
     };
     let both = |ticks: f64| match summary.unit {
         Unit::Cycles => format!("{} ns, {} cycles", show(ticks), in_ticks(ticks)),
