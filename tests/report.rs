@@ -5,6 +5,8 @@ use insta::assert_snapshot;
 use kernmark::catalog;
 use kernmark::export::{csv as to_csv, json, markdown};
 use kernmark::histogram::Histogram;
+use kernmark::matrix::Column;
+use kernmark::report::matrix;
 use kernmark::report::terminal::{self, Colour, Style};
 use kernmark::run::{
     Clock, Damage, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Ticks, Unit,
@@ -784,24 +786,28 @@ fn the_schema_describes_every_member() {
         ("", ""),
     ];
     for (at, definition) in described {
-        let names = |value: &Value| -> Vec<String> {
-            let mut names: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
-            names.sort();
-            names
-        };
-        let written = names(document.pointer(at).unwrap());
-        let properties = schema.pointer(&format!("{definition}/properties")).unwrap();
-        assert_eq!(written, names(properties), "{at}");
-        let mut required: Vec<String> = schema
-            .pointer(&format!("{definition}/required"))
-            .and_then(Value::as_array)
-            .unwrap()
-            .iter()
-            .map(|name| name.as_str().unwrap().to_owned())
-            .collect();
-        required.sort();
-        assert_eq!(written, required, "{at}");
+        assert_described(&schema, definition, document.pointer(at).unwrap());
     }
+}
+
+/// The schema has and requires the members of an object, all of them and no others.
+fn assert_described(schema: &Value, definition: &str, object: &Value) {
+    let names = |value: &Value| -> Vec<String> {
+        let mut names: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+        names.sort();
+        names
+    };
+    let properties = schema.pointer(&format!("{definition}/properties")).unwrap();
+    assert_eq!(names(object), names(properties), "{definition}");
+    let mut required: Vec<String> = schema
+        .pointer(&format!("{definition}/required"))
+        .and_then(Value::as_array)
+        .unwrap()
+        .iter()
+        .map(|name| name.as_str().unwrap().to_owned())
+        .collect();
+    required.sort();
+    assert_eq!(names(object), required, "{definition}");
 }
 
 #[test]
@@ -831,4 +837,367 @@ fn json_says_what_was_measured() {
     assert_eq!(counted["metrics"][1]["median"], 318.0);
     assert!(counted["metrics"][2]["bytes_per_second"].is_null());
     assert!(counted["target"]["clock"]["hz"].is_null());
+}
+
+fn column(name: &str, run: Run) -> Column {
+    Column {
+        name: name.into(),
+        run,
+    }
+}
+
+/// The published figures of one configuration of Zephyr, each as the one sample of a run.
+fn zephyr(dataset: &str) -> Run {
+    let mut run = Run {
+        sessions: vec![Session {
+            port: "zephyr".into(),
+            arch: "arm".into(),
+            clock: Clock {
+                name: "timing".into(),
+                unit: Unit::Cycles,
+                hz: 120_000_000,
+            },
+            realtime: true,
+            facts: vec![
+                fact("kernel", "Zephyr"),
+                fact("compiler", "arm-zephyr-eabi-gcc"),
+            ],
+            complete: true,
+        }],
+        ..Run::default()
+    };
+    let mut reader = csv::Reader::from_reader(include_str!("../reference/zephyr.csv").as_bytes());
+    for row in reader.records().map(Result::unwrap) {
+        if &row[0] == dataset {
+            let mut metric = metric(&row[1], 1, ONE);
+            let cycles = Ticks(row[4].parse().unwrap());
+            metric.replicates[0].histogram = [(cycles, 1)].into_iter().collect();
+            run.metrics.push(metric);
+        }
+    }
+    run
+}
+
+/// What is published of four configurations of one kernel on one board.
+fn configurations() -> Vec<Column> {
+    ["default", "objcore", "canaries", "userspace"]
+        .map(|name| column(name, zephyr(&format!("zephyr-latest/{name}"))))
+        .into()
+}
+
+/// An emulated kernel in four variants, in exact instructions; what is there of each is made up.
+fn variants() -> Vec<Column> {
+    let names = ["default", "canaries", "objcore", "userspace+overflow-check"];
+    let columns = names.into_iter().enumerate().map(|(at, name)| {
+        let more = at as u64;
+        let exact = |id: &str, value| {
+            let mut metric = metric(id, 2, ONE);
+            for replicate in &mut metric.replicates {
+                replicate.histogram = [(Ticks(value), 1000)].into_iter().collect();
+            }
+            metric
+        };
+        let mut metrics = vec![
+            exact("clock.read", 0),
+            exact("semaphore.give.immediate.kernel", 27 + 4 * more),
+            exact("semaphore.take.blocking.k_to_k", 318 + 31 * more),
+            exact("mutex.lock.immediate.kernel", 64),
+            exact("heap.malloc.immediate", 12_345 + more),
+            exact("thread.create.kernel.from.kernel", 4000 - 900 * more),
+            without(
+                "isr.resume.different.thread.kernel",
+                2,
+                &Outcome::Skipped("the port has no interrupts".into()),
+            ),
+        ];
+        match name {
+            "objcore" => {
+                metrics[4] = without(
+                    "heap.malloc.immediate",
+                    2,
+                    &Outcome::Failed("size: counted 3, must be 500".into()),
+                );
+                metrics[5] = without(
+                    "thread.create.kernel.from.kernel",
+                    2,
+                    &Outcome::Incomplete("the session was cut off while it was open".into()),
+                );
+            }
+            "userspace+overflow-check" => {
+                metrics[0] = exact("clock.read", 12);
+                metrics.push(exact("semaphore.take.blocking.u_to_u", 977));
+            }
+            _ => {}
+        }
+        let flags = ["-O2", "-O2 -fstack-protector-all", "-O2", "-O2"][at];
+        let session = Session {
+            port: "freertos".into(),
+            arch: "armv7e-m".into(),
+            clock: Clock {
+                name: "tim2".into(),
+                unit: Unit::Instructions,
+                hz: 0,
+            },
+            realtime: true,
+            facts: vec![
+                fact("kernel", "FreeRTOS V11.1.0"),
+                fact("compiler", "arm-none-eabi-gcc 12.2.1"),
+                fact("flags", flags),
+            ],
+            complete: true,
+        };
+        let size = |text: u64| format!("text {}, data 12, bss 90112 bytes", text + 640 * more);
+        let mut host = host();
+        host.extend([
+            fact("target", "freertos"),
+            fact("board", "m4"),
+            fact("variant", name),
+            fact("footprint_image", &size(24_512)),
+            fact("footprint_kernel", &size(7_640)),
+        ]);
+        let run = Run {
+            host,
+            catalog: Vec::new(),
+            sessions: vec![session; 2],
+            metrics,
+            damage: Damage {
+                damaged: more / 3,
+                ..Damage::default()
+            },
+        };
+        column(name, run)
+    });
+    columns.collect()
+}
+
+/// The same Linux three times, once slower, and an emulator that counts instructions.
+fn machines() -> Vec<Column> {
+    let mut slower = normal();
+    for metric in &mut slower.metrics {
+        for replicate in &mut metric.replicates {
+            let (_, rest) = metric.id.split_once('.').unwrap();
+            let more = 10 * rest.len() as u64;
+            replicate.histogram = replicate
+                .histogram
+                .iter()
+                .map(|(ticks, samples)| (Ticks(ticks.0 + more), samples))
+                .collect();
+        }
+    }
+    vec![
+        column("linux", normal()),
+        column("linux again", normal()),
+        column("gvisor", slower),
+        column("m4 default", instructions()),
+    ]
+}
+
+fn hostile_columns() -> Vec<Column> {
+    vec![
+        column(HOSTILE, hostile()),
+        column("fine", normal()),
+        column(&format!("{HOSTILE} {HOSTILE}"), hostile()),
+    ]
+}
+
+fn all_matrices() -> Vec<(&'static str, Vec<Column>)> {
+    let every = all().into_iter().map(|(name, run)| column(name, run));
+    vec![
+        ("configurations", configurations()),
+        ("variants", variants()),
+        ("machines", machines()),
+        ("hostile", hostile_columns()),
+        ("every", every.collect()),
+        ("one", vec![column("linux", normal())]),
+        ("empty runs", vec![column("a", Run::default()); 2]),
+        ("none", Vec::new()),
+    ]
+}
+
+#[test]
+fn a_matrix_shows_runs_side_by_side() {
+    let shown = |columns: &[Column], width| matrix::table(columns, &plain(width));
+    assert_snapshot!("matrix_zephyr_100", shown(&configurations(), 100));
+    assert_snapshot!("matrix_zephyr_60", shown(&configurations(), 60));
+    for width in [60, 100, 200] {
+        assert_snapshot!(
+            format!("matrix_variants_{width}"),
+            shown(&variants(), width)
+        );
+    }
+    assert_snapshot!("matrix_machines_100", shown(&machines(), 100));
+    assert_snapshot!("matrix_hostile_100", shown(&hostile_columns(), 100));
+    assert_snapshot!("matrix_empty", shown(&[column("a", Run::default())], 100));
+    let colour = Style {
+        width: 100,
+        colour: Colour::Always,
+    };
+    let coloured = matrix::table(&variants(), &colour);
+    assert_snapshot!("matrix_coloured", coloured.replace('\x1b', "^["));
+}
+
+#[test]
+fn a_matrix_is_exported() {
+    assert_snapshot!("matrix_markdown", markdown::matrix(&variants()));
+    assert_snapshot!("matrix_markdown_machines", markdown::matrix(&machines()));
+    assert_snapshot!(
+        "matrix_markdown_hostile",
+        markdown::matrix(&hostile_columns())
+    );
+    assert_snapshot!("matrix_csv", to_csv::matrix(&variants()));
+    assert_snapshot!("matrix_json", json::matrix(&variants()));
+}
+
+#[test]
+fn colours_of_a_matrix_change_nothing_but_colours() {
+    let colour = Style {
+        width: 100,
+        colour: Colour::Always,
+    };
+    for (name, columns) in all_matrices() {
+        let bare = ["\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"]
+            .iter()
+            .fold(matrix::table(&columns, &colour), |text, code| {
+                text.replace(code, "")
+            });
+        assert_eq!(bare, matrix::table(&columns, &plain(100)), "{name}");
+    }
+}
+
+#[test]
+fn no_line_of_a_matrix_is_wider_than_the_terminal() {
+    for width in 60..=140 {
+        for (name, columns) in [
+            ("configurations", configurations()),
+            ("variants", variants()),
+            ("machines", machines()),
+        ] {
+            for line in matrix::table(&columns, &plain(width)).lines() {
+                assert!(line.chars().count() <= width, "{name} at {width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_matrix_in_blocks_has_each_number_once_beside_the_first_column() {
+    let numbers = |width| {
+        let table = matrix::table(&configurations(), &plain(width));
+        let rows = table
+            .lines()
+            .filter(|line| line.contains("give.immediate.kernel"));
+        let rows: Vec<Vec<String>> = rows
+            .map(|row| row.split_whitespace().skip(1).map(str::to_owned).collect())
+            .collect();
+        assert!(rows.iter().all(|row| row[0] == "492"), "{table}");
+        rows.iter()
+            .flat_map(|row| row[1..].to_vec())
+            .collect::<Vec<_>>()
+    };
+    let whole = numbers(200);
+    assert_eq!(whole[0], "492");
+    for width in 60..=120 {
+        assert_eq!(numbers(width), whole, "{width}");
+    }
+}
+
+#[test]
+fn nothing_in_a_matrix_steers_the_terminal() {
+    for (name, columns) in all_matrices() {
+        let texts = [
+            matrix::table(&columns, &plain(80)),
+            json::matrix(&columns),
+            to_csv::matrix(&columns),
+            markdown::matrix(&columns),
+        ];
+        for text in texts {
+            let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+            assert_eq!(text.chars().find(|c| steers(*c)), None, "{name}: {text}");
+            assert!(!name.starts_with("hostile") || !text.contains('\r'));
+        }
+        assert!(!markdown::matrix(&columns).contains("<script"), "{name}");
+        let page = markdown::matrix(&columns);
+        let bars = page
+            .lines()
+            .filter(|line| line.starts_with('|'))
+            .map(|line| {
+                line.replace("\\\\", "")
+                    .replace("\\|", "")
+                    .matches('|')
+                    .count()
+            });
+        for bars in bars {
+            assert_eq!(bars, columns.len() + 2, "{name}: {page}");
+        }
+    }
+}
+
+fn parsed_matrix(columns: &[Column]) -> Value {
+    serde_json::from_str(&json::matrix(columns)).unwrap()
+}
+
+fn matrix_schema() -> Value {
+    serde_json::from_str(include_str!("../doc/matrix.schema.json")).unwrap()
+}
+
+/// Calls `check` with a function that says what the schema finds wrong.
+fn with_matrix_schema(check: impl FnOnce(&dyn Fn(&Value) -> Vec<String>)) {
+    let registry = jsonschema::Registry::new()
+        .add("json-schema:///run.schema.json", schema())
+        .and_then(jsonschema::RegistryBuilder::prepare)
+        .unwrap();
+    let validator = jsonschema::options()
+        .with_registry(&registry)
+        .with_base_uri("json-schema:///matrix.schema.json")
+        .build(&matrix_schema())
+        .unwrap();
+    check(&|document| {
+        let errors = validator.iter_errors(document);
+        errors
+            .map(|e| format!("{}: {e}", e.instance_path()))
+            .collect()
+    });
+}
+
+#[test]
+fn the_json_of_a_matrix_is_as_its_schema_says() {
+    jsonschema::meta::validate(&matrix_schema()).unwrap();
+    with_matrix_schema(|errors| {
+        for (name, columns) in all_matrices() {
+            let found = errors(&parsed_matrix(&columns));
+            assert!(found.is_empty(), "{name}: {found:?}");
+        }
+        let good = parsed_matrix(&variants());
+        let broken: [(&str, Value); 8] = [
+            ("/schema", 2.into()),
+            ("/columns/0/target/clock/hz", 5.into()),
+            ("/columns/0/damage/gaps", (-1).into()),
+            ("/columns/1/mean/ratio", 0.into()),
+            ("/metrics/0/cells/0/status", "fine".into()),
+            ("/metrics/0/cells/0/median", Value::Null),
+            ("/metrics/0/cells/0/unit", "cycles".into()),
+            ("/metrics/6/cells/0/median", 0.into()),
+        ];
+        for (at, value) in broken {
+            let mut document = good.clone();
+            *document.pointer_mut(at).unwrap() = value;
+            assert!(!errors(&document).is_empty(), "{at}");
+        }
+    });
+}
+
+#[test]
+fn the_schema_of_a_matrix_describes_every_member() {
+    let schema = matrix_schema();
+    let document = parsed_matrix(&variants());
+    let described = [
+        ("", ""),
+        ("/columns/1", "/$defs/column"),
+        ("/columns/1/mean", "/$defs/mean"),
+        ("/metrics/0", "/$defs/metric"),
+        ("/metrics/0/cells/0", "/$defs/cell"),
+    ];
+    for (at, definition) in described {
+        assert_described(&schema, definition, document.pointer(at).unwrap());
+    }
 }

@@ -1,6 +1,7 @@
 //! CSV (RFC 4180, lines end in LF), a header line first; what is not available is an empty field.
 
-use super::{shown, status, unit};
+use super::{shown, status, unit, ABSENT};
+use crate::matrix::{Cell, Column, Matrix};
 use crate::report::text::plain;
 use crate::run::{Entry, Run};
 use crate::summary::summarise;
@@ -61,6 +62,54 @@ pub fn run(run: &Run) -> String {
         ]);
     }
     table(&rows)
+}
+
+/// Several runs, a line for each metric and column; `difference` and `percent` are
+/// to the first column. The status of a metric that a run does not have is `absent`.
+#[must_use]
+pub fn matrix(columns: &[Column]) -> String {
+    let mut lines = vec![[
+        "id",
+        "column",
+        "status",
+        "reason",
+        "unit",
+        "median",
+        "low",
+        "high",
+        "ticks",
+        "difference",
+        "percent",
+        "overlap",
+        "replicates",
+        "tried",
+    ]
+    .map(str::to_owned)];
+    for row in Matrix::of(columns).rows {
+        for (column, cell) in columns.iter().zip(&row.cells) {
+            let summary = cell.as_ref().map(|cell| &cell.summary);
+            let median = cell.as_ref().and_then(Cell::median);
+            let interval = cell.as_ref().and_then(Cell::interval);
+            let difference = cell.as_ref().and_then(|cell| cell.difference);
+            lines.push([
+                plain(&row.id),
+                plain(&column.name),
+                summary.map_or(ABSENT, |s| status(s.status)).to_owned(),
+                plain(summary.and_then(|s| s.reason.as_deref()).unwrap_or("")),
+                summary.map_or("", |s| unit(s.unit)).to_owned(),
+                figure(median),
+                figure(interval.map(|(low, _)| low)),
+                figure(interval.map(|(_, high)| high)),
+                figure(median.and(summary.and_then(|s| s.median))),
+                figure(difference.map(|d| d.absolute)),
+                figure(difference.and_then(|d| d.percent)),
+                figure(difference.and_then(|d| d.overlap)),
+                figure(summary.map(|s| s.replicates)),
+                figure(summary.map(|s| s.tried)),
+            ]);
+        }
+    }
+    table(&lines)
 }
 
 /// A catalog, a line for each metric.

@@ -5,9 +5,10 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::{json, Map, Value};
 
-use super::{shown, status, unit};
+use super::{shown, status, unit, ABSENT};
+use crate::matrix::{Cell, Column, Matrix};
 use crate::report::text::steers;
-use crate::run::{Clock, Entry, Fact, Metric, Outcome, Proof, Run, Unit};
+use crate::run::{Clock, Damage, Entry, Fact, Metric, Outcome, Proof, Run, Unit};
 use crate::summary::{summarise, Summary};
 
 /// The version of the documents.
@@ -27,16 +28,109 @@ pub fn run(run: &Run) -> String {
         ("host", line(&facts(&run.host))),
         ("target", line(&target(run))),
         ("metrics", list(metrics)),
-        (
-            "damage",
-            line(&json!({
-                "damaged": run.damage.damaged,
-                "gaps": run.damage.gaps,
-                "truncated": run.damage.truncated,
-                "log_lines": run.damage.log_lines,
-            })),
-        ),
+        ("damage", line(&damage(&run.damage))),
     ])
+}
+
+/// Several runs side by side, as `doc/matrix.schema.json` describes it. What is not available is
+/// `null`, never 0; a number that is whole has no fraction. A document ends with a line end.
+#[must_use]
+pub fn matrix(columns: &[Column]) -> String {
+    let matrix = Matrix::of(columns);
+    let names = columns.iter().zip(&matrix.means).map(|(column, mean)| {
+        line(&ColumnOut {
+            name: &column.name,
+            mean: mean.map(|mean| json!({ "ratio": mean.ratio, "metrics": mean.metrics })),
+            host: facts(&column.run.host),
+            target: target(&column.run),
+            damage: damage(&column.run.damage),
+        })
+    });
+    let metrics = matrix.rows.iter().map(|row| {
+        line(&RowOut {
+            id: &row.id,
+            cells: row
+                .cells
+                .iter()
+                .map(|cell| CellOut::of(cell.as_ref()))
+                .collect(),
+        })
+    });
+    document(&[("columns", list(names)), ("metrics", list(metrics))])
+}
+
+#[derive(Serialize)]
+struct ColumnOut<'a> {
+    name: &'a str,
+    mean: Option<Value>,
+    host: Value,
+    target: Value,
+    damage: Value,
+}
+
+#[derive(Serialize)]
+struct RowOut<'a> {
+    id: &'a str,
+    cells: Vec<CellOut<'a>>,
+}
+
+/// A metric in one column of a matrix.
+#[derive(Serialize)]
+struct CellOut<'a> {
+    status: &'static str,
+    reason: Option<&'a str>,
+    unit: Option<&'static str>,
+    median: Option<Value>,
+    low: Option<Value>,
+    high: Option<Value>,
+    ticks: Option<Value>,
+    difference: Option<Value>,
+    percent: Option<Value>,
+    overlap: Option<bool>,
+    replicates: Option<usize>,
+    tried: Option<usize>,
+}
+
+impl<'a> CellOut<'a> {
+    fn of(cell: Option<&'a Cell>) -> Self {
+        let summary = cell.map(|cell| &cell.summary);
+        let median = cell.and_then(Cell::median);
+        let interval = cell.and_then(Cell::interval);
+        let difference = cell.and_then(|cell| cell.difference);
+        CellOut {
+            status: summary.map_or(ABSENT, |s| status(s.status)),
+            reason: summary.and_then(|s| s.reason.as_deref()),
+            unit: summary.map(|s| unit(s.unit)),
+            median: median.map(figure),
+            low: interval.map(|(low, _)| figure(low)),
+            high: interval.map(|(_, high)| figure(high)),
+            ticks: median.and(summary.and_then(|s| s.median)).map(figure),
+            difference: difference.map(|d| figure(d.absolute)),
+            percent: difference.and_then(|d| d.percent).map(figure),
+            overlap: difference.and_then(|d| d.overlap),
+            replicates: summary.map(|s| s.replicates),
+            tried: summary.map(|s| s.tried),
+        }
+    }
+}
+
+/// A number, whole where it is whole.
+fn figure(value: f64) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value.fract() == 0.0 && value.abs() < EXACT {
+        Value::from(value as i64)
+    } else {
+        Value::from(value)
+    }
+}
+
+fn damage(damage: &Damage) -> Value {
+    json!({
+        "damaged": damage.damaged,
+        "gaps": damage.gaps,
+        "truncated": damage.truncated,
+        "log_lines": damage.log_lines,
+    })
 }
 
 /// A catalog: what each metric is. A document ends with a line end.

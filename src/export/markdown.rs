@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
+use crate::matrix::{Column, Matrix};
+use crate::report::matrix::{header, legend, listing, place, ratio, shared_problems, Shown, Units};
 use crate::report::row::Row;
 use crate::report::text::plain;
-use crate::report::{damage, grouped, object, problems, provenance, tally};
+use crate::report::{damage, grouped, object, problems, provenance, tally, Problem};
 use crate::run::{Run, Unit};
 use crate::summary::{summarise, Status};
 
@@ -49,24 +51,7 @@ pub fn run(run: &Run) -> String {
     }
     out.push('\n');
     for problem in problems(&summaries) {
-        let what = match problem.status {
-            Status::Ok => "replicates lost",
-            other => super::status(other),
-        };
-        let ids: Vec<String> = problem
-            .metrics
-            .iter()
-            .map(|(id, lost, tried)| match problem.status {
-                Status::Ok => format!("{} ({lost} of {tried})", code(id)),
-                _ => code(id),
-            })
-            .collect();
-        let _ = writeln!(
-            out,
-            "- **{what}**: {}: {}",
-            escape(&problem.reason),
-            ids.join(", ")
-        );
+        write_problem(&mut out, &problem, "");
     }
     if let Some(damage) = damage(run) {
         let _ = writeln!(out, "- **damage**: {}", escape(&damage));
@@ -79,6 +64,88 @@ pub fn run(run: &Run) -> String {
         out.push_str(
             "The interval holds the median with 95 % confidence or more. A figure with \\* is the mean of a batch of operations. Net is the median less reading the clock.\n",
         );
+    }
+    out
+}
+
+/// What became of metrics, `place` (such as ` in canaries`, or empty), why, and their ids.
+fn write_problem(out: &mut String, problem: &Problem, place: &str) {
+    let what = match problem.status {
+        Status::Ok => "replicates lost",
+        other => super::status(other),
+    };
+    let ids: Vec<String> = problem
+        .metrics
+        .iter()
+        .map(|(id, lost, tried)| match problem.status {
+            Status::Ok => format!("{} ({lost} of {tried})", code(id)),
+            _ => code(id),
+        })
+        .collect();
+    let _ = writeln!(
+        out,
+        "- **{what}**{}: {}: {}",
+        escape(place),
+        escape(&problem.reason),
+        ids.join(", ")
+    );
+}
+
+/// Several runs: what was measured in each column, one table, what has no number and why.
+#[must_use]
+pub fn matrix(columns: &[Column]) -> String {
+    let matrix = Matrix::of(columns);
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    let mut out = String::new();
+    for line in header(columns, &matrix) {
+        let shared = format!("- {}: {}", line.label, escape(&line.shared));
+        let _ = writeln!(out, "{}", shared.trim_end());
+        for (text, at) in &line.own {
+            let of = escape(&listing(at, &names));
+            let _ = writeln!(out, "  - {of}: {}", escape(text));
+        }
+    }
+    let rows: Vec<_> = matrix.rows.iter().filter(|row| row.is_measured()).collect();
+    if !rows.is_empty() {
+        let units = Units::of(&matrix);
+        let _ = write!(out, "\n| {} |", units.per_operation());
+        for name in &names {
+            let _ = write!(out, " {} |", escape(name));
+        }
+        let _ = writeln!(out, "\n| --- |{}", " ---: |".repeat(names.len()));
+        for row in rows {
+            let _ = write!(out, "| {} |", code(&row.id));
+            for cell in &row.cells {
+                let shown = Shown::of(cell.as_ref(), units);
+                let change = match shown.change.as_str() {
+                    "" => String::new(),
+                    change => format!(" ({change})"),
+                };
+                let _ = write!(out, " {} |", escape(&(shown.value + &change)));
+            }
+            out.push('\n');
+        }
+        if matrix.means.iter().any(Option::is_some) {
+            out.push_str("| **geometric mean of the ratios** |");
+            for mean in &matrix.means {
+                let text = mean.map(|m| format!(" **{}** of {}", ratio(m.ratio), m.metrics));
+                let _ = write!(out, "{} |", text.unwrap_or_default());
+            }
+            out.push('\n');
+        }
+        let _ = writeln!(out, "\n{}.", escape(&legend(&matrix, &names).join("; ")));
+    }
+    out.push('\n');
+    for (problem, at) in shared_problems(&matrix) {
+        write_problem(&mut out, &problem, &place(&at, &names));
+    }
+    for (name, column) in names.iter().zip(columns) {
+        if let Some(damage) = damage(&column.run) {
+            let _ = writeln!(out, "- **damage** in {}: {}", escape(name), escape(&damage));
+        }
+    }
+    for (name, summaries) in names.iter().zip(&matrix.summaries) {
+        let _ = writeln!(out, "- {}: {}", escape(name), tally(summaries));
     }
     out
 }

@@ -27,6 +27,9 @@ pub fn status(status: Status) -> &'static str {
     }
 }
 
+/// The status of a metric that a run does not have.
+const ABSENT: &str = "absent";
+
 /// Ticks in the unit that the formats use: nanoseconds, or instructions.
 fn shown(summary: &Summary, ticks: Option<f64>) -> Option<f64> {
     ticks.map(|ticks| summary.nanoseconds(ticks).unwrap_or(ticks))

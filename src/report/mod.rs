@@ -8,6 +8,7 @@ use crate::summary::{Status, Summary};
 
 pub mod check;
 pub mod doctor;
+pub mod matrix;
 pub mod number;
 pub mod row;
 pub mod terminal;
@@ -32,12 +33,30 @@ pub(crate) fn grouped<T, K: PartialEq>(items: &[T], key: impl Fn(&T) -> K) -> Ve
     groups
 }
 
-/// What was measured and how, as labelled lines: the kernel, the machine, the
-/// clock, the method. What is not known is `-` or left out; texts are as they
-/// came and not yet safe to show.
+/// What was measured and how, as labelled lines: the target, the kernel, the
+/// machine, the clock, the method. What is not known is `-` or left out; texts
+/// are as they came and not yet safe to show.
 #[must_use]
 pub fn provenance(run: &Run, summaries: &[Summary]) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("kernel", kernel(run))];
+    let joined = |(label, mut parts): (_, Vec<String>)| {
+        if label == CLOCK {
+            parts.extend(clock_cost(summaries));
+        }
+        (label, parts.join("; "))
+    };
+    let lines = provenance_parts(run, summaries);
+    lines.into_iter().map(joined).collect()
+}
+
+const CLOCK: &str = "clock";
+pub(crate) const TARGET: &str = "target";
+
+/// The same, each line in its parts, without what reading the clock costs.
+pub(crate) fn provenance_parts(
+    run: &Run,
+    summaries: &[Summary],
+) -> Vec<(&'static str, Vec<String>)> {
+    let mut lines = vec![(TARGET, target(run)), ("kernel", kernel(run))];
     if !run.host.is_empty() {
         let label = if measured_itself(run) {
             "machine"
@@ -47,11 +66,25 @@ pub fn provenance(run: &Run, summaries: &[Summary]) -> Vec<(&'static str, String
         lines.push((label, machine(run)));
     }
     if !run.sessions.is_empty() {
-        lines.push(("clock", clock(run, summaries)));
+        lines.push((CLOCK, vec![clock(run)]));
         lines.push(("agent", agent(run)));
         lines.push(("run", replicates(run, summaries)));
     }
+    let size = |name| fact(&run.host, name).map(str::to_owned);
+    let objects = size("footprint_kernel").map(|size| format!("of the kernel: {size}"));
+    lines.push(("image", size("footprint_image").into_iter().collect()));
+    lines.push(("objects", objects.into_iter().collect()));
+    lines.retain(|(_, parts)| !parts.is_empty());
     lines
+}
+
+/// The described target that was run, its board and its variant.
+fn target(run: &Run) -> Vec<String> {
+    let known = |name| fact(&run.host, name);
+    let board = known("board").map(|board| format!("board {board}"));
+    let variant = known("variant").map(|variant| format!("variant {variant}"));
+    let target = known("target").map(str::to_owned);
+    target.into_iter().chain(board).chain(variant).collect()
 }
 
 fn fact<'a>(facts: &'a [Fact], name: &str) -> Option<&'a str> {
@@ -78,7 +111,7 @@ fn measured_itself(run: &Run) -> bool {
     }
 }
 
-fn kernel(run: &Run) -> String {
+fn kernel(run: &Run) -> Vec<String> {
     let by_host = || {
         let release = fact(&run.host, "kernel_release")?;
         let name = fact(&run.host, "kernel_name").unwrap_or("Linux");
@@ -93,10 +126,10 @@ fn kernel(run: &Run) -> String {
     if measured_itself(run) {
         parts.extend(fact(&run.host, "preemption").map(|mode| format!("preemption {mode}")));
     }
-    parts.join("; ")
+    parts
 }
 
-fn machine(run: &Run) -> String {
+fn machine(run: &Run) -> Vec<String> {
     let known = |name: &str| fact(&run.host, name).unwrap_or("-");
     let mut parts = vec![known("cpu_model").to_owned()];
     match fact(&run.host, "cpu_count") {
@@ -111,7 +144,7 @@ fn machine(run: &Run) -> String {
     parts.extend(fact(&run.host, "container").map(|c| format!("container {c}")));
     parts.push(format!("governor {}", known("governor")));
     parts.push(format!("load {}", known("load")));
-    parts.join("; ")
+    parts
 }
 
 /// The different values of the sessions, in order.
@@ -125,7 +158,7 @@ fn different<'a, T: PartialEq>(run: &'a Run, of: impl Fn(&'a Session) -> T) -> V
     values
 }
 
-fn clock(run: &Run, summaries: &[Summary]) -> String {
+fn clock(run: &Run) -> String {
     let clocks: Vec<String> = different(run, |s| (s.clock.name.as_str(), s.clock.unit))
         .into_iter()
         .map(|(name, unit)| {
@@ -151,17 +184,17 @@ fn clock(run: &Run, summaries: &[Summary]) -> String {
             );
         }
     }
-    let cost = summaries.iter().find_map(|s| Some((s, s.clock_cost?)));
-    if let Some((summary, cost)) = cost {
-        let (value, unit) = shown_unit(summary, cost);
-        let place = match summary.unit {
-            Unit::Cycles => number::Place::significant(value, 3),
-            Unit::Instructions => number::Place::decimals(0),
-        };
-        let value = place.show(value);
-        let _ = write!(text, "; reading it costs {value} {unit}");
-    }
     text
+}
+
+fn clock_cost(summaries: &[Summary]) -> Option<String> {
+    let (summary, cost) = summaries.iter().find_map(|s| Some((s, s.clock_cost?)))?;
+    let (value, unit) = shown_unit(summary, cost);
+    let place = match summary.unit {
+        Unit::Cycles => number::Place::significant(value, 3),
+        Unit::Instructions => number::Place::decimals(0),
+    };
+    Some(format!("reading it costs {} {unit}", place.show(value)))
 }
 
 /// A duration in the unit that it is shown in, and that unit's name.
@@ -172,7 +205,7 @@ fn shown_unit(summary: &Summary, ticks: f64) -> (f64, &'static str) {
     }
 }
 
-fn agent(run: &Run) -> String {
+fn agent(run: &Run) -> Vec<String> {
     let mut parts = vec![different(run, |s| s.port.clone()).join(" and ")];
     let cpus = different(run, |s| fact(&s.facts, "cpu").map(str::to_owned));
     match cpus.as_slice() {
@@ -195,10 +228,10 @@ fn agent(run: &Run) -> String {
         let flags = session_fact(run, "flags").unwrap_or("");
         format!("built by {compiler} {flags}").trim_end().to_owned()
     }));
-    parts.join("; ")
+    parts
 }
 
-fn replicates(run: &Run, summaries: &[Summary]) -> String {
+fn replicates(run: &Run, summaries: &[Summary]) -> Vec<String> {
     let most = summaries.iter().map(|s| s.tried).max().unwrap_or(0);
     let samples: BTreeSet<u64> = run
         .metrics
@@ -207,19 +240,17 @@ fn replicates(run: &Run, summaries: &[Summary]) -> String {
         .filter(|replicate| replicate.outcome == Outcome::Ok)
         .map(|replicate| replicate.histogram.total())
         .collect();
-    let mut text = plural(most as u64, "replicate");
+    let mut parts = vec![plural(most as u64, "replicate")];
     if let (Some(least), Some(most)) = (samples.first(), samples.last()) {
         let range = if least == most {
             number::count(*most)
         } else {
             format!("{} to {}", number::count(*least), number::count(*most))
         };
-        let _ = write!(text, "; {range} samples of a metric in each");
+        parts.push(format!("{range} samples of a metric in each"));
     }
-    if let Some(seed) = fact(&run.host, "seed") {
-        let _ = write!(text, "; seed {seed}");
-    }
-    text
+    parts.extend(fact(&run.host, "seed").map(|seed| format!("seed {seed}")));
+    parts
 }
 
 /// `1 sample`, `2 samples`.
@@ -237,6 +268,18 @@ pub struct Problem {
     pub reason: String,
     /// Their ids, and how many replicates have no number, of how many.
     pub metrics: Vec<(String, usize, usize)>,
+}
+
+impl Problem {
+    /// Where it stands among others.
+    pub(crate) fn order(&self) -> u8 {
+        match self.status {
+            Status::Skipped => 0,
+            Status::Failed => 1,
+            Status::Incomplete => 2,
+            Status::Ok => 3,
+        }
+    }
 }
 
 /// All that has no number, by status and reason: skipped, failed, incomplete,
@@ -273,12 +316,7 @@ pub fn problems(summaries: &[Summary]) -> Vec<Problem> {
             }
         }
     }
-    problems.sort_by_key(|problem| match problem.status {
-        Status::Skipped => 0,
-        Status::Failed => 1,
-        Status::Incomplete => 2,
-        Status::Ok => 3,
-    });
+    problems.sort_by_key(Problem::order);
     problems
 }
 

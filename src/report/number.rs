@@ -111,6 +111,32 @@ pub fn rate(per_second: f64, unit: &str) -> String {
     format!("{text} {prefix}{unit}/s")
 }
 
+/// A signed difference in per cent, two significant digits but no digit that is
+/// finer than a hundredth or coarser than one: `+12 %`, `-3.4 %`, `=` of exactly 0.
+#[must_use]
+pub fn change(percent: f64) -> String {
+    const FINEST: i32 = 2;
+    const MOST: f64 = 1e6;
+    if !percent.is_finite() {
+        return "-".to_owned();
+    }
+    if percent == 0.0 {
+        return "=".to_owned();
+    }
+    let sign = if percent < 0.0 { '-' } else { '+' };
+    let size = percent.abs();
+    if size < 0.01 {
+        return format!("{sign}<0.01 %");
+    }
+    if size >= MOST {
+        return format!("{sign}{size:.1e} %");
+    }
+    let place = Place::significant(size, 2)
+        .max(Place::decimals(FINEST))
+        .min(Place::decimals(0));
+    format!("{sign}{} %", place.show(size))
+}
+
 /// A frequency: `2.596 GHz`.
 #[must_use]
 pub fn frequency(hz: u64) -> String {
@@ -176,6 +202,25 @@ mod tests {
         assert_eq!(Place(0).show(f64::NAN), "-");
         assert_eq!(Place(0).show(-1234.0), "-1,234");
         assert_eq!(Place::of(0.0, Some((0.0, 0.0)), 0.0).show(0.0), "0");
+    }
+
+    #[test]
+    fn changes_have_a_sign_and_two_digits() {
+        let cases = [
+            (0.0, "="),
+            (12.34, "+12 %"),
+            (-3.44, "-3.4 %"),
+            (0.056, "+0.06 %"),
+            (-0.001, "-<0.01 %"),
+            (123.4, "+123 %"),
+            (2345.6, "+2,346 %"),
+            (-100.0, "-100 %"),
+            (1.26e9, "+1.3e9 %"),
+            (f64::INFINITY, "-"),
+        ];
+        for (percent, text) in cases {
+            assert_eq!(change(percent), text);
+        }
     }
 
     #[test]

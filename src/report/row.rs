@@ -43,7 +43,7 @@ impl Row {
     }
 
     /// `None` of a metric that has no number.
-    fn of(summary: &Summary) -> Option<Row> {
+    pub(crate) fn of(summary: &Summary) -> Option<Row> {
         let ticks = summary.median.filter(|_| summary.status == Status::Ok)?;
         let shown = |ticks: f64| summary.nanoseconds(ticks).unwrap_or(ticks);
         let interval = summary.low.zip(summary.high);

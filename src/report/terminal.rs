@@ -30,25 +30,25 @@ pub struct Style {
 /// The narrowest that a report can be.
 const LEAST_WIDTH: usize = 60;
 /// Blanks between two columns.
-const GAP: usize = 2;
+pub(super) const GAP: usize = 2;
 /// An id that is longer stands on a line of its own, its figures below it.
-const LONGEST_NAME: usize = 42;
+pub(super) const LONGEST_NAME: usize = 42;
 /// What stands before an id below its object, or below its sentence.
-const INDENT: &str = "  ";
+pub(super) const INDENT: &str = "  ";
 
 #[derive(Clone, Copy)]
-enum Ink {
+pub(super) enum Ink {
     Bold,
     Dim,
     Red,
 }
 
 impl Style {
-    fn width(self) -> usize {
+    pub(super) fn width(self) -> usize {
         self.width.max(LEAST_WIDTH)
     }
 
-    fn paint(self, ink: Ink, text: &str) -> String {
+    pub(super) fn paint(self, ink: Ink, text: &str) -> String {
         let code = match (self.colour, ink) {
             (Colour::Never, _) => return text.to_owned(),
             (Colour::Always, Ink::Bold) => "1",
@@ -73,7 +73,7 @@ pub fn table(run: &Run, style: &Style) -> String {
     }
     for problem in problems(&summaries) {
         out.push('\n');
-        write_problem(&mut out, &problem, *style);
+        write_problem(&mut out, &problem, "", *style);
     }
     if let Some(damage) = damage(run) {
         out.push('\n');
@@ -87,7 +87,7 @@ pub fn table(run: &Run, style: &Style) -> String {
     out
 }
 
-fn painted_lines(style: Style, ink: Ink, text: &str) -> String {
+pub(super) fn painted_lines(style: Style, ink: Ink, text: &str) -> String {
     text.lines().fold(String::new(), |mut out, line| {
         out.push_str(&style.paint(ink, line));
         out.push('\n');
@@ -96,22 +96,26 @@ fn painted_lines(style: Style, ink: Ink, text: &str) -> String {
 }
 
 fn header(out: &mut String, run: &Run, summaries: &[Summary], style: Style) {
-    const LABEL: usize = 9;
     for (label, text) in provenance(run, summaries) {
         let mut lines = String::new();
-        paragraph(
-            &mut lines,
-            &format!("{label:<LABEL$}"),
-            &plain(&text),
-            style.width(),
-        );
-        match lines.split_at_checked(LABEL) {
-            Some((label, rest)) => {
-                out.push_str(&style.paint(Ink::Dim, label));
-                out.push_str(rest);
-            }
-            None => out.push_str(&lines),
-        }
+        paragraph(&mut lines, &head(label), &plain(&text), style.width());
+        out.push_str(&dim_head(&lines, style));
+    }
+}
+
+/// The width of the labels of a header.
+const HEAD: usize = 9;
+
+/// The label of a line of a header, as wide as all of them.
+pub(super) fn head(label: &str) -> String {
+    format!("{label:<HEAD$}")
+}
+
+/// Lines that begin with a label: that is made dim.
+pub(super) fn dim_head(lines: &str, style: Style) -> String {
+    match lines.split_at_checked(HEAD) {
+        Some((label, rest)) => style.paint(Ink::Dim, label) + rest,
+        None => lines.to_owned(),
     }
 }
 
@@ -311,7 +315,7 @@ impl Layout {
     }
 }
 
-fn title(unit: Unit) -> &'static str {
+pub(super) fn title(unit: Unit) -> &'static str {
     match unit {
         Unit::Cycles => "ns per operation",
         Unit::Instructions => "instr per operation",
@@ -319,7 +323,7 @@ fn title(unit: Unit) -> &'static str {
 }
 
 /// The id below its object, safe to show.
-fn short(id: &str) -> String {
+pub(super) fn short(id: &str) -> String {
     plain(id.split_once('.').map_or(id, |(_, rest)| rest))
 }
 
@@ -344,28 +348,26 @@ fn measure(unit: Unit, rows: &[&Row], choice: &[Column], marks: Marks) -> Vec<(C
         .collect()
 }
 
-fn write_problem(out: &mut String, problem: &Problem, style: Style) {
+/// What became of metrics, `place` (such as ` in canaries`, safe to show, or empty), why, and their ids.
+pub(super) fn write_problem(out: &mut String, problem: &Problem, place: &str, style: Style) {
     let (what, ink) = match problem.status {
         Status::Skipped => ("skipped", Ink::Bold),
         Status::Failed => ("failed", Ink::Red),
         Status::Incomplete => ("incomplete", Ink::Red),
         Status::Ok => ("replicates lost", Ink::Bold),
     };
-    let head = format!("{} {what}: ", problem.metrics.len());
-    let head = match problem.status {
-        Status::Ok => format!("{what}: "),
-        _ => head,
+    let mut head = match problem.status {
+        Status::Ok => what.to_owned(),
+        _ => format!("{} {what}", problem.metrics.len()),
     };
-    let mut reason = String::new();
-    paragraph(
-        &mut reason,
-        "",
-        &(head.clone() + &plain(&problem.reason)),
-        style.width(),
-    );
-    let label = head.trim_end().len();
-    out.push_str(&style.paint(ink, &reason[..label]));
-    out.push_str(&reason[label..]);
+    let mut rest = format!("{place}: {}", plain(&problem.reason));
+    if place.is_empty() {
+        head.push(rest.remove(0));
+    }
+    let mut lines = String::new();
+    paragraph(&mut lines, "", &(head.clone() + &rest), style.width());
+    out.push_str(&style.paint(ink, &head));
+    out.push_str(&lines[head.len()..]);
     let ids: Vec<String> = problem
         .metrics
         .iter()
@@ -404,7 +406,7 @@ pub fn distribution(run: &Run, id: &str, style: &Style) -> Result<String, String
     }
     for problem in problems(std::slice::from_ref(&summary)) {
         out.push('\n');
-        write_problem(&mut out, &problem, *style);
+        write_problem(&mut out, &problem, "", *style);
     }
     proofs(&mut out, metric, *style);
     Ok(out)

@@ -1,0 +1,554 @@
+//! The matrix of several runs: metric by column, with differences to the first column.
+
+use std::fmt::Write;
+
+use super::number::{self, Place};
+use super::row::{Row as Figures, UNAVAILABLE};
+use super::terminal::{
+    dim_head, head, painted_lines, short, title, write_problem, Ink, Style, GAP, INDENT,
+    LONGEST_NAME,
+};
+use super::text::{paragraph, plain};
+use super::{damage, grouped, object, problems, provenance_parts, tally, Problem, TARGET};
+use crate::matrix::{Cell, Column, Difference, Matrix, Mean, Row};
+use crate::run::Unit;
+use crate::summary::Status;
+
+/// Blanks between the columns of two runs: more than between a number and its difference.
+const WIDE_GAP: usize = 3;
+/// A heading that is longer is broken into lines, unless its figures are as wide.
+const HEADING: usize = 14;
+/// What stands above the means of the ratios.
+const RATIOS: &str = "ratio to the first column";
+/// A text stands below longer names of columns, not beside them.
+const LONGEST_COLUMN: usize = 32;
+
+/// Several runs as one table: what was run in each column, a row for each metric
+/// that has a number in any of them, what has none and why, and a line for each
+/// column that sums it up.
+#[must_use]
+pub fn table(columns: &[Column], style: &Style) -> String {
+    let matrix = Matrix::of(columns);
+    let names: Vec<String> = columns.iter().map(|column| plain(&column.name)).collect();
+    let mut out = String::new();
+    for line in header(columns, &matrix) {
+        write_header(&mut out, &line, &names, *style);
+    }
+    let rows: Vec<&Row> = matrix.rows.iter().filter(|row| row.is_measured()).collect();
+    if !rows.is_empty() {
+        let layout = Layout::of(&matrix, &rows, &names, style.width());
+        for block in layout.blocks(style.width()) {
+            out.push('\n');
+            layout.write(&mut out, &block, &rows, *style);
+        }
+        let mut lines = String::new();
+        let text = legend(&matrix, &names).join("; ") + ".";
+        paragraph(&mut lines, "", &text, style.width());
+        out.push_str(&painted_lines(*style, Ink::Dim, &lines));
+    }
+    for (problem, at) in shared_problems(&matrix) {
+        out.push('\n');
+        write_problem(&mut out, &problem, &place(&at, &names), *style);
+    }
+    for (name, column) in names.iter().zip(columns) {
+        if let Some(damage) = damage(&column.run) {
+            out.push('\n');
+            let mut lines = String::new();
+            paragraph(&mut lines, "", &format!("{name}: {damage}"), style.width());
+            out.push_str(&painted_lines(*style, Ink::Red, &lines));
+        }
+    }
+    out.push('\n');
+    for (name, summaries) in names.iter().zip(&matrix.summaries) {
+        let text = tally(summaries);
+        out.push_str(&listed("", name, padding(&names), &text, style.width()));
+    }
+    out
+}
+
+/// A line of the header: what all columns share, and what each has beside that.
+pub(crate) struct HeaderLine {
+    /// `kernel`, `clock` ...
+    pub(crate) label: &'static str,
+    /// What is the same in all columns; not yet safe to show.
+    pub(crate) shared: String,
+    /// What else there is, not yet safe to show, and the columns it is of. What the name of a
+    /// column says already is left out.
+    pub(crate) own: Vec<(String, Vec<usize>)>,
+}
+
+/// What was measured in the columns and how.
+pub(crate) fn header(columns: &[Column], matrix: &Matrix) -> Vec<HeaderLine> {
+    let lines: Vec<_> = columns
+        .iter()
+        .zip(&matrix.summaries)
+        .map(|(column, summaries)| provenance_parts(&column.run, summaries))
+        .collect();
+    let all: Vec<(&'static str, Vec<String>)> = lines.concat();
+    grouped(&all, |(label, _)| *label)
+        .into_iter()
+        .map(|(label, _)| {
+            let parts = |at: usize| {
+                let line = lines[at].iter().find(|(known, _)| *known == label);
+                line.map_or(&[][..], |(_, parts)| parts)
+            };
+            let is_shared = |part: &String| (0..lines.len()).all(|at| parts(at).contains(part));
+            let shared: Vec<String> = parts(0).iter().filter(|p| is_shared(p)).cloned().collect();
+            let own: Vec<(usize, String)> = (0..lines.len())
+                .map(|at| {
+                    let own = parts(at).iter().filter(|part| {
+                        !is_shared(part) && (label != TARGET || !says(&columns[at].name, part))
+                    });
+                    (at, own.cloned().collect::<Vec<String>>().join("; "))
+                })
+                .filter(|(_, text)| !text.is_empty())
+                .collect();
+            HeaderLine {
+                label,
+                shared: shared.join("; "),
+                own: grouped(&own, |(_, text)| text.clone())
+                    .into_iter()
+                    .map(|(text, of)| (text, of.iter().map(|(at, _)| *at).collect()))
+                    .collect(),
+            }
+        })
+        .filter(|line| !line.shared.is_empty() || !line.own.is_empty())
+        .collect()
+}
+
+/// Whether a name such as `m4 canaries` has the last word of a text such as `variant canaries`.
+fn says(name: &str, text: &str) -> bool {
+    let word = text.rsplit(' ').next();
+    name.split(' ').any(|part| Some(part) == word)
+}
+
+fn write_header(out: &mut String, line: &HeaderLine, names: &[String], style: Style) {
+    let mut label = line.label;
+    if !line.shared.is_empty() {
+        let mut lines = String::new();
+        paragraph(
+            &mut lines,
+            &head(label),
+            &plain(&line.shared),
+            style.width(),
+        );
+        out.push_str(&dim_head(&lines, style));
+        label = "";
+    }
+    let own: Vec<(String, &String)> = line
+        .own
+        .iter()
+        .map(|(text, at)| (listing(at, names), text))
+        .collect();
+    let pad = padding(own.iter().map(|(name, _)| name));
+    for (name, text) in &own {
+        let lines = listed(&head(label), name, pad, &plain(text), style.width());
+        out.push_str(&dim_head(&lines, style));
+        label = "";
+    }
+}
+
+/// How wide names are beside which texts stand.
+fn padding<'a>(names: impl IntoIterator<Item = &'a String>) -> usize {
+    let lengths = names.into_iter().map(|name| name.chars().count());
+    let beside = lengths.filter(|length| *length <= LONGEST_COLUMN);
+    beside.max().unwrap_or(0)
+}
+
+/// A text with `first` and a name before it.
+fn listed(first: &str, name: &str, pad: usize, text: &str, width: usize) -> String {
+    let mut lines = String::new();
+    if name.chars().count() <= LONGEST_COLUMN {
+        let first = format!("{first}{name:<pad$}{:GAP$}", "");
+        paragraph(&mut lines, &first, text, width);
+    } else {
+        let above = " ".repeat(first.chars().count());
+        paragraph(&mut lines, first, name, width);
+        paragraph(&mut lines, &format!("{above}{INDENT}"), text, width);
+    }
+    lines
+}
+
+/// Names of columns, safe to show if `names` are.
+pub(crate) fn listing(at: &[usize], names: &[String]) -> String {
+    let at: Vec<&str> = at.iter().map(|at| names[*at].as_str()).collect();
+    at.join(", ")
+}
+
+/// What became of metrics in which columns, by status and reason.
+pub(crate) fn shared_problems(matrix: &Matrix) -> Vec<(Problem, Vec<usize>)> {
+    let mut shared: Vec<(Problem, Vec<usize>)> = Vec::new();
+    for (at, summaries) in matrix.summaries.iter().enumerate() {
+        for problem in problems(summaries) {
+            match shared.iter_mut().find(|(known, _)| *known == problem) {
+                Some((_, columns)) => columns.push(at),
+                None => shared.push((problem, vec![at])),
+            }
+        }
+    }
+    shared.sort_by_key(|(problem, _)| problem.order());
+    shared
+}
+
+/// In which columns: ` in canaries, objcore`; nothing when there is only one.
+pub(crate) fn place(at: &[usize], names: &[String]) -> String {
+    if names.len() == 1 {
+        return String::new();
+    }
+    if at.len() == names.len() {
+        return " in all columns".to_owned();
+    }
+    format!(" in {}", listing(at, names))
+}
+
+/// A ratio to four significant digits.
+pub(crate) fn ratio(ratio: f64) -> String {
+    Place::significant(ratio, 4).show(ratio)
+}
+
+/// What the marks of the table mean, those that it has; `names` are safe to show.
+pub(crate) fn legend(matrix: &Matrix, names: &[String]) -> Vec<String> {
+    let measured = || matrix.rows.iter().filter(|row| row.is_measured());
+    let cells = || measured().flat_map(|row| &row.cells);
+    let differences = || cells().flatten().filter_map(|c| Some((c, c.difference?)));
+    let mut parts = Vec::new();
+    if differences().any(|(_, d)| d.absolute != 0.0) {
+        parts.push(format!("+ and -: the difference to {}", names[0]));
+    }
+    if differences().any(|(_, d)| d.absolute == 0.0) {
+        parts.push(format!("=: exactly as {}", names[0]));
+    }
+    if differences().any(|(_, d)| d.overlap == Some(true) && d.absolute != 0.0) {
+        parts.push("~: the intervals of the two overlap".to_owned());
+    }
+    let without =
+        |(cell, d): (&Cell, Difference)| d.overlap.is_none() && cell.summary.unit == Unit::Cycles;
+    if differences().any(without) {
+        parts.push("intervals, and so ~, need 6 replicates on both sides".to_owned());
+    }
+    if cells().any(Option::is_none) {
+        parts.push(format!("{UNAVAILABLE} alone: the run has no such metric"));
+    }
+    let incomparable = matrix.incomparable();
+    if !incomparable.is_empty() {
+        parts.push(format!(
+            "no difference between {} and {}: instructions are never compared with time",
+            names[0],
+            listing(&incomparable, names)
+        ));
+    }
+    parts
+}
+
+/// One metric in one column, as it is shown.
+pub(crate) struct Shown {
+    /// The median, or why there is none.
+    pub(crate) value: String,
+    /// The difference to the first column, or nothing.
+    pub(crate) change: String,
+    ink: Option<Ink>,
+}
+
+impl Shown {
+    pub(crate) fn of(cell: Option<&Cell>, units: Units) -> Self {
+        let Some(cell) = cell else {
+            return Shown::word(UNAVAILABLE, Ink::Dim);
+        };
+        let Some(figures) = Figures::of(&cell.summary) else {
+            return match cell.summary.status {
+                Status::Failed => Shown::word("failed", Ink::Red),
+                Status::Incomplete => Shown::word("incomplete", Ink::Red),
+                Status::Skipped | Status::Ok => Shown::word("skipped", Ink::Dim),
+            };
+        };
+        let value = match units {
+            Units::Same(_) => figures.median,
+            Units::Different => format!("{} {}", figures.median, symbol(cell.summary.unit)),
+        };
+        Shown {
+            value,
+            change: change(cell),
+            ink: None,
+        }
+    }
+
+    fn word(word: &str, ink: Ink) -> Self {
+        Shown {
+            value: word.to_owned(),
+            change: String::new(),
+            ink: Some(ink),
+        }
+    }
+}
+
+fn symbol(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Cycles => "ns",
+        Unit::Instructions => "instr",
+    }
+}
+
+fn change(cell: &Cell) -> String {
+    let Some(difference) = cell.difference else {
+        return String::new();
+    };
+    let text = match difference.percent {
+        Some(percent) => number::change(percent),
+        None if difference.absolute == 0.0 => number::change(0.0),
+        None => {
+            let absolute = difference.absolute;
+            let place = match cell.summary.unit {
+                Unit::Instructions if absolute.fract() == 0.0 => Place::decimals(0),
+                _ => Place::significant(absolute, 2),
+            };
+            format!("+{} {}", place.show(absolute), symbol(cell.summary.unit))
+        }
+    };
+    if difference.overlap == Some(true) && difference.absolute != 0.0 {
+        format!("~{text}")
+    } else {
+        text
+    }
+}
+
+/// Whether all numbers of a matrix have the same unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Units {
+    /// They have: it stands above the table.
+    Same(Unit),
+    /// They have not: it stands beside each number.
+    Different,
+}
+
+impl Units {
+    pub(crate) fn of(matrix: &Matrix) -> Self {
+        let cells = matrix.rows.iter().flat_map(|row| &row.cells).flatten();
+        let mut units = cells
+            .filter(|cell| cell.median().is_some())
+            .map(|cell| cell.summary.unit);
+        let first = units.next().unwrap_or(Unit::Cycles);
+        if units.all(|unit| unit == first) {
+            Units::Same(first)
+        } else {
+            Units::Different
+        }
+    }
+
+    /// In full, where there is room.
+    pub(crate) fn per_operation(self) -> &'static str {
+        match self {
+            Units::Same(Unit::Instructions) => "instructions per operation",
+            other => other.title(),
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Units::Same(unit) => title(unit),
+            Units::Different => "per operation",
+        }
+    }
+}
+
+/// One column of the table: a number and, but in the first, a difference beside it.
+struct Span {
+    heading: Vec<String>,
+    cells: Vec<Shown>,
+    mean: Option<Mean>,
+    value: usize,
+    change: usize,
+}
+
+impl Span {
+    fn of(name: &str, cells: Vec<Shown>, mean: Option<Mean>) -> Self {
+        let longest = |of: fn(&Shown) -> &str| {
+            let lengths = cells.iter().map(|cell| of(cell).chars().count());
+            lengths.max().unwrap_or(0)
+        };
+        let mut span = Span {
+            heading: Vec::new(),
+            value: longest(|cell| &cell.value),
+            change: longest(|cell| &cell.change),
+            cells,
+            mean,
+        };
+        span.heading = broken(name, span.figures().max(HEADING));
+        span
+    }
+
+    fn figures(&self) -> usize {
+        match self.change {
+            0 => self.value,
+            change => self.value + GAP + change,
+        }
+    }
+
+    fn width(&self) -> usize {
+        let lengths = self.heading.iter().map(|line| line.chars().count());
+        lengths.max().unwrap_or(0).max(self.figures())
+    }
+
+    /// A figure of the mean, as wide as the column.
+    fn of_mean(&self, figure: fn(Mean) -> String) -> String {
+        let text = self.mean.map_or_else(String::new, figure);
+        format!("{:WIDE_GAP$}{text:>1$}", "", self.width())
+    }
+
+    /// The cell of a row, as wide as the column.
+    fn cell(&self, row: usize, style: Style) -> String {
+        let Shown { value, change, ink } = &self.cells[row];
+        let before = WIDE_GAP + self.width() - self.figures();
+        let value = format!("{:before$}{value:>1$}", "", self.value);
+        let value = ink.map_or(value.clone(), |ink| style.paint(ink, &value));
+        match self.change {
+            0 => value,
+            width => format!("{value}{:GAP$}{change:>width$}", ""),
+        }
+    }
+}
+
+/// A name in lines of at most `width` characters, broken behind a blank, `+`, `,` or `:` where
+/// there is one.
+fn broken(name: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    let mut length = 0;
+    for piece in name.split_inclusive([' ', '+', ',', ':']) {
+        if length > 0 && length + piece.trim_end().chars().count() > width {
+            lines.push(std::mem::take(&mut line));
+            length = 0;
+        }
+        for c in piece.chars() {
+            if length == width {
+                lines.push(std::mem::take(&mut line));
+                length = 0;
+            }
+            line.push(c);
+            length += 1;
+        }
+    }
+    lines.push(line);
+    lines.iter().map(|line| line.trim().to_owned()).collect()
+}
+
+/// The columns of the table and how wide they are.
+struct Layout {
+    title: &'static str,
+    name: usize,
+    spans: Vec<Span>,
+}
+
+impl Layout {
+    fn of(matrix: &Matrix, rows: &[&Row], names: &[String], width: usize) -> Self {
+        let units = Units::of(matrix);
+        let spans: Vec<Span> = names
+            .iter()
+            .enumerate()
+            .map(|(at, name)| {
+                let cells = rows
+                    .iter()
+                    .map(|row| Shown::of(row.cells[at].as_ref(), units));
+                Span::of(name, cells.collect(), matrix.means[at])
+            })
+            .collect();
+        let title = units.title();
+        let longest = rows
+            .iter()
+            .map(|row| INDENT.len() + short(&row.id).chars().count())
+            .filter(|length| *length <= LONGEST_NAME)
+            .max()
+            .unwrap_or(0)
+            .max(title.len());
+        // The first column and the widest other one must fit beside the names.
+        let others = spans[1..].iter().map(|span| WIDE_GAP + span.width());
+        let least = WIDE_GAP + spans[0].width() + others.max().unwrap_or(0);
+        Layout {
+            title,
+            name: longest.min(width.saturating_sub(least)).max(title.len()),
+            spans,
+        }
+    }
+
+    /// The columns of each block, the first column in all of them: as many others as fit.
+    fn blocks(&self, width: usize) -> Vec<Vec<usize>> {
+        let first = self.name + WIDE_GAP + self.spans[0].width();
+        let mut blocks = vec![vec![0]];
+        let mut used = first;
+        for (at, span) in self.spans.iter().enumerate().skip(1) {
+            let more = WIDE_GAP + span.width();
+            let block = blocks.last_mut().expect("it starts with one");
+            if used + more <= width || block.len() == 1 {
+                block.push(at);
+                used += more;
+            } else {
+                blocks.push(vec![0, at]);
+                used = first + more;
+            }
+        }
+        blocks
+    }
+
+    fn write(&self, out: &mut String, block: &[usize], rows: &[&Row], style: Style) {
+        let spans: Vec<&Span> = block.iter().map(|at| &self.spans[*at]).collect();
+        self.write_heading(out, &spans, style);
+        let places: Vec<(usize, &Row)> = rows.iter().copied().enumerate().collect();
+        for (object, rows) in grouped(&places, |(_, row)| object(&row.id).to_owned()) {
+            out.push_str(&style.paint(Ink::Bold, &plain(&object)));
+            out.push('\n');
+            for (at, row) in rows {
+                let name = format!("{INDENT}{}", short(&row.id));
+                let mut line = format!("{name:<0$}", self.name);
+                if name.chars().count() > self.name {
+                    out.push_str(&name);
+                    out.push('\n');
+                    line = " ".repeat(self.name);
+                }
+                for span in &spans {
+                    line.push_str(&span.cell(*at, style));
+                }
+                out.push_str(line.trim_end());
+                out.push('\n');
+            }
+        }
+        self.write_means(out, &spans, style);
+    }
+
+    /// The geometric means of the ratios, and over how many metrics.
+    fn write_means(&self, out: &mut String, spans: &[&Span], style: Style) {
+        if spans.iter().all(|span| span.mean.is_none()) {
+            return;
+        }
+        out.push_str(&style.paint(Ink::Bold, RATIOS));
+        out.push('\n');
+        let mut write = |name: &str, figure: fn(Mean) -> String| {
+            let name = format!("{INDENT}{name}");
+            let mut line = format!("{name:<0$}", self.name);
+            for span in spans {
+                line.push_str(&span.of_mean(figure));
+            }
+            out.push_str(line.trim_end());
+            out.push('\n');
+        };
+        write("geometric mean", |mean| ratio(mean.ratio));
+        write("metrics compared", |mean| {
+            number::count(mean.metrics as u64)
+        });
+    }
+
+    /// The names of the columns, their last lines beside the title.
+    fn write_heading(&self, out: &mut String, spans: &[&Span], style: Style) {
+        let lines = spans.iter().map(|span| span.heading.len()).max();
+        let lines = lines.unwrap_or(0);
+        for line in 0..lines {
+            let title = if line + 1 == lines { self.title } else { "" };
+            let mut text = format!("{title:<0$}", self.name);
+            for span in spans {
+                let above = lines - span.heading.len();
+                let part = line.checked_sub(above).map_or("", |at| &span.heading[at]);
+                let _ = write!(text, "{:WIDE_GAP$}{part:>1$}", "", span.width());
+            }
+            out.push_str(&style.paint(Ink::Bold, text.trim_end()));
+            out.push('\n');
+        }
+    }
+}
