@@ -1,24 +1,88 @@
-//! Builds the agent for the Linux it is to stand on; the tool embeds it.
+//! Builds the agent for the Linux it is to stand on, and lists the files that the tool embeds.
 
+use std::fmt::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::{env, fs};
+use std::{env, fs, io};
 
 /// Where the agent's build file lies, from the crate's root.
 const PORT: &str = "agent/ports/linux-user";
 
 fn main() -> ExitCode {
     println!("cargo::rerun-if-changed=agent");
+    println!("cargo::rerun-if-changed=targets");
     for name in ["CC", "CFLAGS", "LDFLAGS", "MAKEFLAGS"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
-    match build() {
+    match build().and_then(|()| embed()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("kernmark: the agent was not built: {why}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Writes the tables of embedded files: the agent's sources, from which images for other kernels
+/// are built, and the targets.
+fn embed() -> Result<(), String> {
+    let unreadable = |error: io::Error| format!("cannot read its sources: {error}");
+    let mut text = String::from("const AGENT: &[Source] = &[\n");
+    for path in files(Path::new("agent")).map_err(unreadable)? {
+        let mode = fs::metadata(&path)
+            .map_err(unreadable)?
+            .permissions()
+            .mode()
+            & 0o700
+            | 0o600;
+        let name = utf8(path.strip_prefix("agent").unwrap_or(&path))?;
+        let file = embedded("include_bytes", utf8(&path)?);
+        let _ = writeln!(
+            text,
+            "Source {{ path: {name:?}, mode: {mode:#o}, bytes: {file} }},"
+        );
+    }
+    text.push_str("];\nconst TARGETS: &[(&str, &str)] = &[\n");
+    for path in files(Path::new("targets")).map_err(unreadable)? {
+        if let Some(name) = utf8(&path)?.strip_suffix(".toml") {
+            let name = name.strip_prefix("targets/").unwrap_or(name);
+            let file = embedded("include_str", utf8(&path)?);
+            let _ = writeln!(text, "({name:?}, {file}),");
+        }
+    }
+    text.push_str("];\n");
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set; run cargo")?);
+    fs::write(out.join("embedded.rs"), text).map_err(|error| format!("cannot write: {error}"))
+}
+
+/// What embeds a file of the repository.
+fn embedded(how: &str, path: &str) -> String {
+    format!("{how}!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/\", {path:?}))")
+}
+
+fn utf8(path: &Path) -> Result<&str, String> {
+    path.to_str()
+        .ok_or_else(|| format!("{} is not UTF-8", path.display()))
+}
+
+/// The files below a folder in order, without what builds and editors leave there.
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with('.') || name.ends_with('~') || name == "build" {
+            continue;
+        }
+        if path.is_dir() {
+            found.extend(files(&path)?);
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 fn build() -> Result<(), String> {

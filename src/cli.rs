@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::target::spec::Spec;
+
 /// Exit status: everything was measured and every proof held.
 pub const OK: u8 = 0;
 /// Exit status: a benchmark failed, data is missing, or the run could not be saved.
@@ -23,10 +25,25 @@ pub const EXIT_STATUS: &str = "\
 130  interrupted; what was measured until then is saved and shown
 ";
 
+/// What `--on` takes, for people.
+pub const ON: &str = "What to measure: linux, NAME[:BOARD][,variant=A+B], PATH.toml[:BOARD], \
+    serial:DEVICE[@BAUD], exec:COMMAND, file:PATH";
+
+/// The same, and what these are.
+pub const ON_LONG: &str = "What to measure: linux, NAME[:BOARD][,variant=A+B], PATH.toml[:BOARD], \
+    serial:DEVICE[@BAUD], exec:COMMAND, file:PATH
+
+linux is this machine. NAME is one that `kernmark targets` lists, PATH.toml a file like those: a \
+kernel that is built with the agent and runs in an emulator or on a board. The others only have to \
+print records: over a serial line, from a shell command, from a file (- is standard input).";
+
 /// What the environment changes, for people.
 pub const ENVIRONMENT: &str = "\
 XDG_DATA_HOME   runs are saved in kernmark/runs below it (default: ~/.local/share)
-XDG_CACHE_HOME  the agent is put here where programs must not run from memory (default: ~/.cache)
+XDG_CACHE_HOME  what is built for other kernels is kept in kernmark below it, and the agent where
+                programs must not run from memory (default: ~/.cache)
+XDG_CONFIG_HOME descriptions of targets are looked for in kernmark/targets below it (default:
+                ~/.config)
 KERNMARK_AGENT  a program to run in place of the built-in agent
 KERNMARK_LOCK   the file that keeps two runs apart (default: kernmark.lock in /dev/shm, /run/lock
                 or /tmp); a file of its own lets a run measure beside another
@@ -57,13 +74,15 @@ pub struct Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure this machine, save the run and show it
+    /// Measure this machine, or what --on names, save the run and show it
     #[command(after_help = after_help())]
     Run(Run),
     /// List what can be measured
     List(List),
     /// Show a saved run
     Show(Show),
+    /// List the targets that `--on` can name, their boards and variants
+    Targets(Targets),
     /// Look for what disturbs measurements on this machine, and say what to do about it
     Doctor,
     /// Print a completion script for a shell
@@ -98,6 +117,10 @@ pub struct Run {
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
 
+    /// What to measure
+    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", help = ON, long_help = ON_LONG)]
+    pub on: Spec,
+
     /// Be done within 5 s: fewer replicates, fewer samples
     #[arg(long)]
     pub quick: bool,
@@ -108,15 +131,18 @@ pub struct Run {
     #[arg(long, conflicts_with = "quick")]
     pub check: bool,
 
-    /// Replicates: processes that each measure everything afresh [default: 10; quick: 7; check: 3]
+    /// Replicates: processes or boots that each measure everything afresh [default: 10; quick: 7;
+    /// check: 3; --on: as its description says, or 1]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
 
-    /// Most samples of each case in a replicate [default: 500; quick: 100; check: 20]
+    /// Most samples of each case in a replicate [default: 500; quick: 100; check: 20;
+    /// --on: as its description says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=1_000_000))]
     pub samples: Option<u32>,
 
-    /// Seconds that the whole run may take; 0 is no bound [default: 25; quick: 4.2; check: 10]
+    /// Seconds that the whole run may take; 0 is no bound [default: 25; quick: 4.2; check: 10;
+    /// --on: 0]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub time_budget: Option<Duration>,
 
@@ -163,9 +189,31 @@ pub struct List {
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
 
+    /// What to measure
+    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", help = ON, long_help = ON_LONG)]
+    pub on: Spec,
+
     /// How to print the list
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// The arguments of `targets`.
+#[derive(Args, Debug)]
+pub struct Targets {
+    /// How to print the list
+    #[arg(long, value_enum, default_value_t)]
+    pub format: TargetsFormat,
+}
+
+/// How the list of targets is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TargetsFormat {
+    /// A table for people
+    #[default]
+    Table,
+    /// JSON
+    Json,
 }
 
 /// The arguments of `show`.
@@ -181,6 +229,11 @@ pub struct Show {
     /// How to print the result
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// A target.
+fn spec(text: &str) -> Result<Spec, String> {
+    text.parse()
 }
 
 /// Seconds, also with a fraction, from 0 to a day.

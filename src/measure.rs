@@ -1,7 +1,7 @@
 //! A run: replicates of all cases on one target, within a time budget.
 //!
-//! Each replicate is a fresh process of the agent with the cases in another
-//! order. What a case may take is set anew for each replicate from what the
+//! Each replicate is a fresh process or boot of the agent, with the cases in another
+//! order where the target allows that. What a case may take is set anew for each replicate from what the
 //! one before took, so that the whole keeps to its time.
 
 use std::io::{self, Write};
@@ -9,27 +9,18 @@ use std::time::{Duration, Instant};
 
 use crate::progress::Position;
 use crate::record::{self, Line};
-use crate::run::{Entry, Fact, Run};
+use crate::run::{Entry, Fact, Metric, Outcome, Run, Unit};
 use crate::session::{Event, Reader};
-use crate::target::{Ending, Order, Target};
+use crate::target::{Ending, Order, Orders, Target};
 
 /// The case that every run measures, and first: it tells what a time stamp costs.
 pub const CLOCK: &str = "clock.read";
 
-/// Least time that a batched sample lasts, twice over, in nanoseconds.
-const EPOCH_NS: u32 = 20_000;
-
 /// How far a run may exceed its time budget before what is left of it is given up.
 const GRACE: f64 = 1.2;
 
-/// Whether the agent may use real-time priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Realtime {
-    /// Where it is permitted.
-    Auto,
-    /// Never.
-    Never,
-}
+/// How often an agent may hang in a run before what is left of the run is given up.
+const MOST_HANGS: u32 = 8;
 
 /// What a run is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,10 +33,8 @@ pub struct Plan {
     pub time: Option<Duration>,
     /// Seed of the order of the cases.
     pub seed: u32,
-    /// The CPU to measure on; `None`: the agent's choice.
-    pub cpu: Option<u32>,
-    /// Whether real-time priority may be used.
-    pub realtime: Realtime,
+    /// What the agent is told besides, as doc/protocol.md lists it.
+    pub settings: Vec<(&'static str, String)>,
 }
 
 /// How a run came to its end.
@@ -143,6 +132,11 @@ impl<'a> Recording<'a> {
         self.pending.clear();
     }
 
+    /// The version of the grammar that the stream speaks, where it is another.
+    fn refused(&self) -> Option<String> {
+        self.reader.refused().map(|refused| refused.to_string())
+    }
+
     /// Ends the open session, if there is one: its agent broke down or was killed, and why.
     fn cut(&mut self, reason: &str) {
         if !self.open {
@@ -205,9 +199,13 @@ pub fn catalog(target: &mut dyn Target) -> Result<Option<Catalog>, String> {
     if let Some(fault) = ending.fault() {
         return Err(format!("the agent printed no whole catalog: {fault}"));
     }
+    let refused = reader.refused();
     let entries = reader.finish().catalog;
     if entries.is_empty() {
-        return Err("the agent printed no catalog; is it an agent of kernmark?".to_owned());
+        return Err(refused.map_or(
+            "the agent printed no catalog; is it an agent of kernmark?".to_owned(),
+            |refused| refused.to_string(),
+        ));
     }
     let port = lines
         .iter()
@@ -238,7 +236,8 @@ pub fn cases(catalog: &[Entry], selected: impl Fn(&Entry) -> bool) -> Vec<String
     cases
 }
 
-/// Measures the cases, the first of them first in each replicate, the others in random order.
+/// Measures the cases; where the target takes them in any order, the first of them comes first in
+/// each replicate and the others in random order.
 ///
 /// # Errors
 ///
@@ -247,6 +246,7 @@ pub fn cases(catalog: &[Entry], selected: impl Fn(&Entry) -> bool) -> Vec<String
 pub fn measure(
     target: &mut dyn Target,
     plan: &Plan,
+    catalog: &[Entry],
     cases: &[String],
     recording: &mut Recording,
     progress: &mut dyn FnMut(&Position),
@@ -254,12 +254,14 @@ pub fn measure(
     let mut measurement = Measurement {
         target,
         plan,
+        all: all_cases(catalog),
         recording,
         progress,
         pace: Pace::new(plan.time, plan.runs, cases.len()),
         started: Instant::now(),
         cases: cases.to_vec(),
         done: 0,
+        hangs: 0,
         notices: Vec::new(),
         partial: false,
     };
@@ -271,9 +273,104 @@ pub fn measure(
     })
 }
 
+/// All cases, each once, in the catalog's order.
+fn all_cases(catalog: &[Entry]) -> Vec<String> {
+    let mut cases: Vec<String> = Vec::new();
+    for entry in catalog {
+        if !cases.contains(&entry.case) {
+            cases.push(entry.case.clone());
+        }
+    }
+    cases
+}
+
+/// Reads what a target that takes no orders measures by itself, so many times.
+///
+/// # Errors
+///
+/// The target cannot be listened to at all. One that fails is told in the recording and in the
+/// result.
+pub fn listen(
+    target: &mut dyn Target,
+    times: u32,
+    recording: &mut Recording,
+    progress: &mut dyn FnMut(&Position),
+) -> Result<Measured, String> {
+    let mut measured = Measured {
+        end: End::Complete,
+        partial: false,
+        notices: Vec::new(),
+    };
+    let (mut done, started) = (0, Instant::now());
+    for _ in 0..times {
+        let mut cases = 0;
+        let ending = target.session(&Order::Listen, &mut |line| {
+            if let Some(Event::Begin { case, .. }) = recording.line(line) {
+                progress(&Position {
+                    case: &case,
+                    done: done + cases,
+                    total: None,
+                    time: started.elapsed(),
+                });
+                cases += 1;
+            }
+        })?;
+        done += cases;
+        let stopped = || "its records stopped in the middle of a session".to_owned();
+        let fault = ending.fault().or_else(|| recording.open.then(stopped));
+        if let Some(fault) = fault {
+            recording.cut(&fault);
+            measured.partial = true;
+            measured.notices.push(fault);
+            measured.end = match ending {
+                Ending::Interrupted => End::Interrupted,
+                _ => End::GivenUp,
+            };
+            break;
+        }
+    }
+    measured.notices.extend(recording.refused());
+    Ok(measured)
+}
+
+/// What shows that a clock that should be exact is not: metrics whose replicates differ.
+#[must_use]
+pub fn inexact(run: &Run) -> Option<String> {
+    const NAMED: usize = 3;
+    let counts = |session: usize| run.sessions[session].clock.unit == Unit::Instructions;
+    let differs = |metric: &&Metric| {
+        let mut numbers = metric
+            .replicates
+            .iter()
+            .filter(|one| one.outcome == Outcome::Ok && counts(one.session))
+            .map(|one| (one.batch, one.cold, &one.histogram));
+        let first = numbers.next();
+        numbers.any(|other| Some(other) != first)
+    };
+    let ids: Vec<&str> = run
+        .metrics
+        .iter()
+        .filter(differs)
+        .map(|m| m.id.as_str())
+        .collect();
+    let more = match ids.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let verb = if ids.len() == 1 { "differs" } else { "differ" };
+    (!ids.is_empty()).then(|| {
+        format!(
+            "this emulator should be exact and is not: {}{more} {verb} between replicates",
+            ids[..ids.len().min(NAMED)].join(", ")
+        )
+    })
+}
+
 struct Measurement<'a, 'b> {
     target: &'a mut dyn Target,
     plan: &'a Plan,
+    /// All cases of the catalog, in its order.
+    all: Vec<String>,
     recording: &'a mut Recording<'b>,
     progress: &'a mut dyn FnMut(&Position),
     pace: Pace,
@@ -282,6 +379,8 @@ struct Measurement<'a, 'b> {
     cases: Vec<String>,
     /// Cases that are done or given up, over all replicates.
     done: usize,
+    /// How often time was lost to an agent that hung.
+    hangs: u32,
     notices: Vec<String>,
     partial: bool,
 }
@@ -309,8 +408,9 @@ impl Measurement<'_, '_> {
             }
             let budget = self.pace.budget(elapsed, self.plan.runs - replicate);
             let mut cases = self.cases.clone();
-            if let Some(others) = cases.get_mut(1..) {
-                random.shuffle(others);
+            match (self.target.orders(), cases.get_mut(1..)) {
+                (Orders::Shuffled, Some(others)) => random.shuffle(others),
+                _ => cases.sort_by_key(|case| self.all.iter().position(|other| other == case)),
             }
             let tried = cases.len();
             match self.replicate(cases, budget)? {
@@ -333,7 +433,14 @@ impl Measurement<'_, '_> {
         budget: Option<Duration>,
     ) -> Result<Option<End>, String> {
         while !left.is_empty() {
-            let attempt = self.attempt(&mut left, budget)?;
+            let attempt = match self.attempt(&mut left, budget) {
+                // What was measured until then is worth something.
+                Err(why) if self.done > 0 => {
+                    self.notices.push(why);
+                    return Ok(Some(End::GivenUp));
+                }
+                other => other?,
+            };
             let Some(fault) = attempt.ending.fault() else {
                 if !left.is_empty() {
                     self.partial = true;
@@ -349,6 +456,7 @@ impl Measurement<'_, '_> {
             if attempt.ending == Ending::Interrupted {
                 return Ok(Some(End::Interrupted));
             }
+            self.hangs += u32::from(attempt.ending.costs_time());
             if let Some(guilty) = attempt.open {
                 self.cases.retain(|case| *case != guilty);
                 self.notices.push(format!("{guilty}: {fault}"));
@@ -357,6 +465,15 @@ impl Measurement<'_, '_> {
                 if attempt.begun == 0 {
                     return Ok(Some(End::GivenUp));
                 }
+            }
+            if matches!(attempt.ending, Ending::Lost(_)) {
+                return Ok(Some(End::GivenUp));
+            }
+            if self.hangs >= MOST_HANGS {
+                self.notices.push(format!(
+                    "the agent hung {MOST_HANGS} times; what was left is not measured"
+                ));
+                return Ok(Some(End::GivenUp));
             }
             if self.pace.is_over(self.started.elapsed()) {
                 self.notices
@@ -376,6 +493,7 @@ impl Measurement<'_, '_> {
         let order = Order::Run {
             settings: self.settings(budget),
             cases: left.clone(),
+            all: self.all.clone(),
         };
         let mut open = None;
         let mut begun = 0;
@@ -407,20 +525,9 @@ impl Measurement<'_, '_> {
     }
 
     fn settings(&self, budget: Option<Duration>) -> Vec<(&'static str, String)> {
-        let mut settings = vec![
-            ("samples", self.plan.samples.to_string()),
-            (
-                "budget_us",
-                budget.map_or(0, |time| time.as_micros().max(1)).to_string(),
-            ),
-            ("epoch_ns", EPOCH_NS.to_string()),
-        ];
-        settings.extend(self.plan.cpu.map(|cpu| ("cpu", cpu.to_string())));
-        let realtime = match self.plan.realtime {
-            Realtime::Auto => "auto",
-            Realtime::Never => "never",
-        };
-        settings.push(("realtime", realtime.to_owned()));
+        let mut settings = vec![("samples", self.plan.samples.to_string())];
+        settings.extend(budget.map(|time| ("budget_us", time.as_micros().max(1).to_string())));
+        settings.extend(self.plan.settings.iter().cloned());
         settings
     }
 }
@@ -501,8 +608,8 @@ impl Pace {
         Position {
             case,
             done,
-            total,
-            left,
+            total: Some(total),
+            time: left,
         }
     }
 }
@@ -580,9 +687,14 @@ mod tests {
     struct Played {
         sessions: Vec<(Vec<&'static str>, Ending)>,
         orders: Vec<Vec<String>>,
+        takes: Orders,
     }
 
     impl Target for Played {
+        fn orders(&self) -> Orders {
+            self.takes
+        }
+
         fn session(
             &mut self,
             order: &Order,
@@ -605,22 +717,32 @@ mod tests {
     }
 
     fn play(runs: u32, sessions: Vec<(Vec<&'static str>, Ending)>) -> (Measured, Vec<Vec<String>>) {
+        play_on(Orders::Shuffled, runs, sessions)
+    }
+
+    fn play_on(
+        takes: Orders,
+        runs: u32,
+        sessions: Vec<(Vec<&'static str>, Ending)>,
+    ) -> (Measured, Vec<Vec<String>>) {
         let mut target = Played {
             sessions,
             orders: Vec::new(),
+            takes,
         };
         let plan = Plan {
             runs,
             samples: 5,
             time: None,
             seed: 1,
-            cpu: None,
-            realtime: Realtime::Auto,
+            settings: Vec::new(),
         };
         let cases = ["a", "b"].map(str::to_owned);
+        let catalog = [entry("b", "b"), entry("a", "a")];
         let measured = measure(
             &mut target,
             &plan,
+            &catalog,
             &cases,
             &mut Recording::new(&[], &mut io::sink()),
             &mut |_| {},
@@ -656,6 +778,113 @@ mod tests {
         assert_eq!(measured.end, End::Complete);
         assert!(measured.partial);
         assert!(measured.notices[0].starts_with("a: signal 11"));
+    }
+
+    #[test]
+    fn a_target_that_needs_the_catalogs_order_gets_it() {
+        let whole = vec![HELLO, BEGIN_B, END_B, BEGIN_A, END_A];
+        let (_, orders) = play_on(Orders::Sorted, 1, vec![(whole, Ending::Done)]);
+        assert_eq!(orders, [["b", "a"]]);
+    }
+
+    #[test]
+    fn what_a_target_without_orders_says_is_read_so_many_times() {
+        let heard = |times, sessions: Vec<(Vec<&'static str>, Ending)>| {
+            let mut target = Played {
+                sessions,
+                orders: Vec::new(),
+                takes: Orders::None,
+            };
+            let mut sink = io::sink();
+            let mut recording = Recording::new(&[], &mut sink);
+            listen(&mut target, times, &mut recording, &mut |_| {}).unwrap()
+        };
+        let whole = || (vec![HELLO, BEGIN_A, END_A, "bye records=3"], Ending::Done);
+        let measured = heard(2, vec![whole(), whole()]);
+        assert_eq!((measured.end, measured.partial), (End::Complete, false));
+        let measured = heard(2, vec![(vec![HELLO, BEGIN_A], Ending::Done)]);
+        assert_eq!((measured.end, measured.partial), (End::GivenUp, true));
+        assert!(
+            measured.notices[0].contains("in the middle"),
+            "{measured:?}"
+        );
+    }
+
+    #[test]
+    fn an_agent_that_hangs_again_and_again_is_given_up() {
+        let hang = || (vec![HELLO, BEGIN_A], Ending::Silent(Duration::ZERO));
+        let done = || (vec![HELLO, BEGIN_B, END_B], Ending::Done);
+        let (measured, orders) = play(1, vec![hang(), done()]);
+        assert_eq!((measured.end, orders.len()), (End::Complete, 2));
+        let case = |n: u32| {
+            let begin: &'static str =
+                Box::leak(format!("begin case=c{n} asked=5").into_boxed_str());
+            (vec![HELLO, begin], Ending::Restarts(3))
+        };
+        let (measured, orders) = play(1, (0..20).map(case).collect());
+        assert_eq!(measured.end, End::GivenUp);
+        assert_eq!(orders.len() as u32, MOST_HANGS);
+    }
+
+    #[test]
+    fn replicates_that_differ_where_they_must_not_are_named() {
+        let run = |unit: &str, counts: [&[(u64, u64)]; 2]| {
+            let mut reader = Reader::new();
+            for counts in counts {
+                let clock = [("clock", "c"), ("unit", unit), ("realtime", "no")];
+                let clock = clock
+                    .into_iter()
+                    .chain([("hz", if unit == "cycles" { "1" } else { "0" })]);
+                let hello: Vec<_> = [("port", "p"), ("arch", "a"), ("mode", "run")]
+                    .into_iter()
+                    .chain(clock)
+                    .collect();
+                let samples: u64 = counts.iter().map(|(_, count)| count).sum();
+                let samples = samples.to_string();
+                let proof = [
+                    ("case", "a"),
+                    ("name", "order"),
+                    ("counted", "0"),
+                    ("low", "0"),
+                    ("high", "0"),
+                ];
+                let lines = [
+                    record::write(0, "hello", &hello, None),
+                    record::write(1, "begin", &[("case", "a"), ("asked", "5")], None),
+                    record::write(
+                        2,
+                        "plan",
+                        &[("case", "a"), ("samples", &samples), ("batch", "1")],
+                        None,
+                    ),
+                    record::write_hist(3, "a", 0, counts),
+                    record::write(4, "proof", &proof, None),
+                    record::write(
+                        5,
+                        "end",
+                        &[("case", "a"), ("status", "ok"), ("samples", &samples)],
+                        None,
+                    ),
+                    record::write(6, "bye", &[("records", "6")], None),
+                ];
+                for line in lines.concat() {
+                    reader.line(line.as_bytes());
+                }
+            }
+            let run = reader.finish();
+            assert!(run.metrics[0]
+                .replicates
+                .iter()
+                .all(|one| one.outcome == Outcome::Ok));
+            run
+        };
+        let (one, other): (&[_], &[_]) = (&[(7, 5)], &[(7, 4), (8, 1)]);
+        assert_eq!(inexact(&run("instructions", [one, one])), None);
+        assert_eq!(inexact(&run("cycles", [one, other])), None);
+        assert_eq!(
+            inexact(&run("instructions", [one, other])).unwrap(),
+            "this emulator should be exact and is not: a differs between replicates"
+        );
     }
 
     #[test]

@@ -56,23 +56,24 @@ pub struct Position<'a> {
     pub case: &'a str,
     /// Cases done, over all replicates.
     pub done: usize,
-    /// Cases in all.
-    pub total: usize,
-    /// Time that is left, as far as it can be told.
-    pub left: Duration,
+    /// Cases in all; `None` when only the target knows.
+    pub total: Option<usize>,
+    /// Time that is left, as far as it can be told; that went by, where `total` is not known.
+    pub time: Duration,
 }
 
 /// The position as one line.
 #[must_use]
 pub fn line(position: &Position) -> String {
-    format!(
-        "{:>3} % · {} of {} · {:.0} s left · {}",
-        100 * position.done / position.total.max(1),
-        position.done,
-        position.total,
-        position.left.as_secs_f64().ceil(),
-        position.case,
-    )
+    let Position { case, done, .. } = position;
+    let seconds = position.time.as_secs_f64().ceil();
+    match position.total {
+        Some(total) => format!(
+            "{:>3} % · {done} of {total} · {seconds:.0} s left · {case}",
+            100 * done / total.max(1),
+        ),
+        None => format!("{done} cases · {seconds:.0} s · {case}"),
+    }
 }
 
 #[cfg(test)]
@@ -84,12 +85,17 @@ mod tests {
         let position = Position {
             case: "clock.read",
             done: 30,
-            total: 120,
-            left: Duration::from_millis(17_300),
+            total: Some(120),
+            time: Duration::from_millis(17_300),
         };
         assert_eq!(
             line(&position),
             " 25 % · 30 of 120 · 18 s left · clock.read"
         );
+        let endless = Position {
+            total: None,
+            ..position
+        };
+        assert_eq!(line(&endless), "30 cases · 18 s · clock.read");
     }
 }

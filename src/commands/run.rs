@@ -1,0 +1,544 @@
+//! The command `run`: makes a run of a target, saves it and shows it.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::{formatted, interrupt, picked, print, select, style, tell_left_over, worth};
+use super::{Failure, Outcome};
+use crate::cli::{self, Format};
+use crate::filter;
+use crate::interrupt::Interrupt;
+use crate::machine::{self, Machine};
+use crate::measure::{self, Catalog, End, Measured, Plan, Recording};
+use crate::progress::{self, Position, Progress};
+use crate::report;
+use crate::report::text::plain;
+use crate::run::{Fact, Run, Unit};
+use crate::store::{self, Part};
+use crate::summary::summarise;
+use crate::target::described::{self, Described};
+use crate::target::exec::Exec;
+use crate::target::file::Saved;
+use crate::target::host::Host;
+use crate::target::serial::Serial;
+use crate::target::spec::Spec;
+use crate::target::{Orders, Target};
+use crate::turn::{self, Turn, Waited};
+
+/// Time without a record after which an agent counts as hung.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a run waits for another one to end.
+const WAIT: Duration = Duration::from_secs(120);
+
+/// Least time that a batched sample lasts on Linux, twice over, in nanoseconds.
+const EPOCH_NS: u32 = 20_000;
+
+/// A run that was made.
+#[derive(Debug)]
+pub struct Made {
+    /// All of it, as it is saved.
+    pub run: Run,
+    /// How measuring went; its notices have been shown.
+    pub measured: Measured,
+    /// Where it was saved.
+    pub path: Option<PathBuf>,
+    /// Whether it was saved, or was not to be.
+    pub kept: bool,
+    /// What orders the target takes.
+    pub orders: Orders,
+}
+
+impl Made {
+    /// The exit status that it deserves.
+    #[must_use]
+    pub fn exit_status(&self) -> u8 {
+        match self.measured.end {
+            End::Interrupted => cli::INTERRUPTED,
+            End::Complete if self.kept && !self.measured.partial => worth(&self.run),
+            End::Complete | End::GivenUp => cli::FAILED,
+        }
+    }
+}
+
+/// Measures what the arguments say, saves the run and shows it.
+pub(super) fn run(arguments: &cli::Run) -> Outcome {
+    let interrupt = interrupt()?;
+    let Some(made) = measure_target(&arguments.on, arguments, &interrupt)? else {
+        return Ok(cli::INTERRUPTED);
+    };
+    let shown = shown(&made, &arguments.filters);
+    let text = if arguments.check && arguments.format == Format::Table {
+        report::check::render(&summarise(&shown), style().width)
+    } else {
+        formatted(&shown, arguments.format)
+    };
+    print(text.as_bytes())?;
+    if let Some(path) = &made.path {
+        eprintln!("saved: {}", path.display());
+    }
+    // A run that was not saved has named what it left.
+    if made.kept {
+        tell_left_over();
+    }
+    let metrics = made.run.metrics.iter().map(|metric| &metric.id);
+    let entries = made.run.catalog.iter().map(|entry| &entry.metric);
+    let ids: Vec<&str> = metrics.chain(entries).map(String::as_str).collect();
+    filter::verify(&arguments.filters, &ids).map_err(Failure::Usage)?;
+    Ok(made.exit_status())
+}
+
+/// The part of a run that the filters select: a target without orders measures more.
+fn shown(made: &Made, filters: &[String]) -> Run {
+    let mut shown = made.run.clone();
+    if made.orders == Orders::None {
+        let selected = |id: &str| id == measure::CLOCK || picked(id, filters);
+        shown.metrics.retain(|metric| selected(&metric.id));
+        shown.catalog.retain(|entry| selected(&entry.metric));
+    }
+    shown
+}
+
+/// Makes a run of a target and saves it as the arguments say; what the user should know of it goes
+/// to standard error. `None` when the user stopped it before anything was measured.
+///
+/// # Errors
+///
+/// The arguments make no sense for this target, or nothing can be measured.
+pub fn measure_target(
+    spec: &Spec,
+    arguments: &cli::Run,
+    interrupt: &Interrupt,
+) -> Result<Option<Made>, Failure> {
+    let target = plan_target(spec)?;
+    check(&target, arguments)?;
+    let plan = plan(&target, arguments);
+    if let Some(path) = &arguments.output {
+        writable(path)?;
+    }
+    let progress = Progress::new();
+    let wanted = Wanted {
+        silence: arguments.case_timeout,
+        sessions: arguments.runs,
+        progress: &progress,
+    };
+    let is_file = matches!(target, Known::File(_));
+    let Some(mut place) = prepare(target, &wanted, interrupt)? else {
+        return Ok(None);
+    };
+    let orders = place.target.as_mut().orders();
+    let catalog = if orders == Orders::None {
+        progress.show("listening");
+        None
+    } else {
+        progress.show("reading the catalog");
+        let Some(catalog) = measure::catalog(place.target.as_mut()).map_err(Failure::Failed)?
+        else {
+            return Ok(None);
+        };
+        select(&catalog.entries, &arguments.filters)?;
+        Some(catalog)
+    };
+    let Some(_turn) = turn(&place, arguments, interrupt, &progress)? else {
+        return Ok(None);
+    };
+    // Read only here: what was true before the wait need not be true any more.
+    let started = SystemTime::now();
+    let mut facts = place.facts();
+    facts.extend(own_facts(arguments, &plan, &place, started));
+    let name = match &catalog {
+        Some(catalog) => &catalog.port,
+        None => place.name(),
+    };
+    let mut saving = part(arguments, &store::name(started, name, plan.seed))?;
+    let mut nowhere = io::sink();
+    let out: &mut dyn Write = match &mut saving {
+        Some(part) => part,
+        None => &mut nowhere,
+    };
+    let mut recording = Recording::new(&facts, out);
+    let mut watch = |position: &Position| progress.show(&progress::line(position));
+    let target = place.target.as_mut();
+    let measured = if let Some(Catalog { lines, entries, .. }) = &catalog {
+        for line in lines {
+            recording.line(line);
+        }
+        let cases = measure::cases(entries, |entry| picked(&entry.metric, &arguments.filters));
+        measure::measure(target, &plan, entries, &cases, &mut recording, &mut watch)
+    } else {
+        // A file is read once, with as many sessions as are wanted of it.
+        let times = if is_file { 1 } else { plan.runs };
+        measure::listen(target, times, &mut recording, &mut watch)
+    };
+    let (run, written) = recording.finish();
+    drop(progress);
+    if run.sessions.is_empty() {
+        if let Some(part) = saving {
+            part.discard();
+        }
+        let measured = measured.map_err(Failure::Failed)?;
+        tell(&measured.notices);
+        return match measured.end {
+            End::Interrupted => Ok(None),
+            _ => Err(Failure::Failed("nothing was measured".to_owned())),
+        };
+    }
+    let mut measured = measured.map_err(Failure::Failed)?;
+    measured.notices.extend(measure::inexact(&run));
+    tell(&measured.notices);
+    // Saved before anything is shown: whatever happens to the output, the result is not lost.
+    let unsaved = saving.is_none() && is_saved(arguments);
+    let (path, kept) = match saving.map(|part| part.finish(written)).transpose() {
+        Ok(path) => (path, !unsaved),
+        Err(why) => {
+            eprintln!("kernmark: the run is not saved: {why}");
+            (None, false)
+        }
+    };
+    Ok(Some(Made {
+        run,
+        measured,
+        path,
+        kept,
+        orders,
+    }))
+}
+
+/// Says what the user should know.
+fn tell(notices: &[String]) {
+    for notice in notices {
+        eprintln!("kernmark: {}", plain(notice));
+    }
+}
+
+/// A target that is known to exist, before anything is built or opened for it.
+#[derive(Clone, Debug)]
+pub(super) enum Known {
+    Linux,
+    Described(Box<described::Plan>),
+    Serial { device: PathBuf, baud: u32 },
+    Exec(String),
+    File(PathBuf),
+}
+
+/// Looks up what a spec means.
+pub(super) fn plan_target(spec: &Spec) -> Result<Known, Failure> {
+    Ok(match spec {
+        Spec::Linux => Known::Linux,
+        Spec::Described(choice) => {
+            let plan = described::plan(choice).map_err(Failure::Usage)?;
+            Known::Described(Box::new(plan))
+        }
+        Spec::Serial { device, baud } => Known::Serial {
+            device: device.clone(),
+            baud: *baud,
+        },
+        Spec::Exec(command) => Known::Exec(command.clone()),
+        Spec::File(path) => Known::File(path.clone()),
+    })
+}
+
+/// How a target is to be listened to.
+pub(super) struct Wanted<'a> {
+    /// Time without a record after which it counts as hung, where the user says one.
+    pub silence: Option<Duration>,
+    /// Sessions that are wanted of a file; `None`: all.
+    pub sessions: Option<u32>,
+    /// Where to show what takes time.
+    pub progress: &'a Progress,
+}
+
+/// A target that is ready to be measured.
+pub(super) struct Place<'a> {
+    pub target: Box<dyn Target + 'a>,
+    kind: Kind,
+    /// What is known of the target.
+    facts: Vec<Fact>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Linux,
+    Described,
+    Serial,
+    Exec,
+    File,
+}
+
+/// Builds and opens what a target needs; `None` when the user stopped it.
+pub(super) fn prepare<'a>(
+    target: Known,
+    wanted: &Wanted,
+    interrupt: &'a Interrupt,
+) -> Result<Option<Place<'a>>, Failure> {
+    let silence = wanted.silence.unwrap_or(PATIENCE);
+    let named = |spec: Spec| vec![fact("target", spec.to_string())];
+    let (target, kind, facts): (Box<dyn Target + 'a>, _, _) = match target {
+        Known::Linux => {
+            let host = Host::new(silence, interrupt).map_err(Failure::Failed)?;
+            (Box::new(host), Kind::Linux, Vec::new())
+        }
+        Known::Described(plan) => {
+            let what = format!("building {}", plan.chosen.choice);
+            wanted.progress.show(&what);
+            let prepared = Described::prepare(*plan, interrupt).map_err(Failure::Failed)?;
+            let Some(mut target) = prepared else {
+                return Ok(None);
+            };
+            if let Some(silence) = wanted.silence {
+                target.set_silence(silence);
+            }
+            let facts = target.facts().to_vec();
+            (Box::new(target), Kind::Described, facts)
+        }
+        Known::Serial { device, baud } => {
+            let serial = Serial::new(&device, baud, silence, interrupt).map_err(Failure::Failed)?;
+            let facts = named(Spec::Serial { device, baud });
+            (Box::new(serial), Kind::Serial, facts)
+        }
+        Known::Exec(command) => {
+            let facts = named(Spec::Exec(command.clone()));
+            let exec = Exec::new(command, silence, interrupt);
+            (Box::new(exec), Kind::Exec, facts)
+        }
+        Known::File(path) => {
+            let facts = named(Spec::File(path.clone()));
+            let saved = Saved::new(path, wanted.sessions, silence, interrupt);
+            (Box::new(saved), Kind::File, facts)
+        }
+    };
+    Ok(Some(Place {
+        target,
+        kind,
+        facts,
+    }))
+}
+
+impl Place<'_> {
+    /// Whether it runs on this machine, so that what else runs here disturbs it and what the
+    /// machine is belongs to the result.
+    fn is_here(&self) -> bool {
+        matches!(self.kind, Kind::Linux | Kind::Exec)
+    }
+
+    /// A name for the saved run where no agent's port has told its own.
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Linux => "linux",
+            Kind::Described => "target",
+            Kind::Serial => "serial",
+            Kind::Exec => "exec",
+            Kind::File => "file",
+        }
+    }
+
+    /// What is known of the tool, of the machine where it matters, and of the target.
+    fn facts(&self) -> Vec<Fact> {
+        let mut facts = if self.is_here() {
+            machine::facts(&Machine::read(Path::new("/")))
+        } else {
+            let version = concat!("kernmark ", env!("CARGO_PKG_VERSION"));
+            vec![fact("tool", version.to_owned())]
+        };
+        facts.extend(self.facts.iter().cloned());
+        facts
+    }
+}
+
+fn fact(name: &str, value: String) -> Fact {
+    Fact {
+        name: name.to_owned(),
+        value,
+    }
+}
+
+/// Waits until no other kernmark measures on this machine; `None` when the user stopped it. What
+/// it holds keeps others away; it is empty where that is not needed or not possible.
+fn turn(
+    place: &Place,
+    arguments: &cli::Run,
+    interrupt: &Interrupt,
+    progress: &Progress,
+) -> Result<Option<Vec<Turn>>, Failure> {
+    if !place.is_here() {
+        return Ok(Some(Vec::new()));
+    }
+    let limit = arguments.wait.unwrap_or(WAIT);
+    let mut waiting = || {
+        progress.clear();
+        eprintln!(
+            "kernmark: another kernmark is measuring; waiting, {} s at most",
+            limit.as_secs_f64()
+        );
+    };
+    match turn::take(limit, interrupt, &mut waiting).map_err(Failure::Failed)? {
+        Waited::Ours(turn) => Ok(Some(vec![turn])),
+        Waited::Unguarded(why) => {
+            progress.clear();
+            eprintln!(
+                "kernmark: nothing keeps another kernmark from measuring beside this one: {}",
+                plain(&why)
+            );
+            Ok(Some(Vec::new()))
+        }
+        Waited::Interrupted => Ok(None),
+    }
+}
+
+/// Whether the run is to be saved.
+fn is_saved(arguments: &cli::Run) -> bool {
+    arguments.output.is_some() || !arguments.check
+}
+
+/// Where the run goes while it is measured; `None` when it is not to be saved or cannot be, which
+/// the user is told. A file that the user named has to be there.
+fn part(arguments: &cli::Run, name: &str) -> Result<Option<Part>, Failure> {
+    match &arguments.output {
+        Some(path) => Part::create(path).map(Some).map_err(Failure::Failed),
+        None if is_saved(arguments) => match Part::create_in_directory(name) {
+            Ok(part) => Ok(Some(part)),
+            Err(why) => {
+                eprintln!("kernmark: the run is not saved: {}", plain(&why));
+                Ok(None)
+            }
+        },
+        None => Ok(None),
+    }
+}
+
+/// Refuses, before anything is measured, a path that the run could not be saved as.
+fn writable(path: &Path) -> Result<(), Failure> {
+    let directory = store::parent(path);
+    let part = store::part_of(path);
+    if path.symlink_metadata().is_ok() {
+        Err(Failure::Usage(store::exists(path)))
+    } else if part.symlink_metadata().is_ok() {
+        Err(Failure::Usage(store::exists(&part)))
+    } else if directory.is_dir() {
+        Ok(())
+    } else {
+        Err(Failure::Usage(format!(
+            "{} is no directory; make it, or choose another name for the run",
+            directory.display()
+        )))
+    }
+}
+
+/// Refuses arguments that the target cannot heed.
+fn check(target: &Known, arguments: &cli::Run) -> Result<(), Failure> {
+    let mut ignored: Vec<(bool, &str)> = Vec::new();
+    let (here, hears) = match target {
+        Known::Linux => (true, true),
+        Known::Described(plan) => (false, plan.chosen.takes_orders()),
+        Known::Serial { .. } | Known::Exec(_) | Known::File(_) => (false, false),
+    };
+    if !here {
+        ignored.push((arguments.cpu.is_some(), "--cpu"));
+        ignored.push((arguments.no_realtime, "--no-realtime"));
+    }
+    if !hears {
+        ignored.push((arguments.samples.is_some(), "--samples"));
+        ignored.push((arguments.quick, "--quick"));
+        ignored.push((arguments.time_budget.is_some(), "--time-budget"));
+    }
+    if let Some((_, option)) = ignored.iter().find(|(given, _)| *given) {
+        return Err(Failure::Usage(if hears {
+            format!(
+                "{option} is for this Linux only; leave it out with --on {}",
+                arguments.on
+            )
+        } else {
+            format!(
+                "{} takes no orders, so {option} does nothing; leave it out",
+                arguments.on
+            )
+        }));
+    }
+    if let Some(cpu) = arguments.cpu {
+        let machine = Machine::read(Path::new("/"));
+        if !machine.allowed.contains(&cpu) {
+            return Err(Failure::Usage(format!(
+                "CPU {cpu} is not one that this process may use: {}",
+                machine::format_cpu_list(&machine.allowed)
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn plan(target: &Known, arguments: &cli::Run) -> Plan {
+    let (runs, samples, seconds) = match (target, arguments.check, arguments.quick) {
+        // Three, so that what one stray interrupt spoils is not taken for a fault of the port.
+        (Known::Linux, true, _) => (3, 20, 10.0),
+        // One more than an interval needs, so that a replicate that is lost does not cost it.
+        (Known::Linux, _, true) => (7, 100, 4.2),
+        (Known::Linux, _, _) => (10, 500, 25.0),
+        (Known::Described(plan), true, _) => match plan.chosen.unit {
+            Unit::Instructions => (1, 20, 0.0),
+            Unit::Cycles => (plan.chosen.runs.min(3), 20, 0.0),
+        },
+        (Known::Described(_), _, true) => (1, 100, 0.0),
+        (Known::Described(plan), _, _) => (plan.chosen.runs, plan.chosen.samples, 0.0),
+        (Known::Serial { .. } | Known::Exec(_) | Known::File(_), _, _) => (1, 0, 0.0),
+    };
+    let time = arguments
+        .time_budget
+        .unwrap_or(Duration::from_secs_f64(seconds));
+    Plan {
+        runs: arguments.runs.unwrap_or(runs),
+        samples: arguments.samples.unwrap_or(samples),
+        time: (!time.is_zero()).then_some(time),
+        seed: arguments.seed.unwrap_or_else(|| fastrand::u32(..)),
+        settings: match target {
+            Known::Linux => linux_settings(arguments),
+            _ => Vec::new(),
+        },
+    }
+}
+
+/// What the Linux agent is told besides.
+fn linux_settings(arguments: &cli::Run) -> Vec<(&'static str, String)> {
+    let mut settings = vec![("epoch_ns", EPOCH_NS.to_string())];
+    settings.extend(arguments.cpu.map(|cpu| ("cpu", cpu.to_string())));
+    let realtime = if arguments.no_realtime {
+        "never"
+    } else {
+        "auto"
+    };
+    settings.push(("realtime", realtime.to_owned()));
+    settings
+}
+
+/// What the tool adds to what is known of the target: when, and how it was asked to measure.
+fn own_facts(arguments: &cli::Run, plan: &Plan, place: &Place, started: SystemTime) -> Vec<Fact> {
+    let mut facts = vec![
+        fact(
+            "started",
+            humantime::format_rfc3339_seconds(started).to_string(),
+        ),
+        fact("seed", plan.seed.to_string()),
+    ];
+    if place.kind != Kind::File {
+        facts.push(fact("runs", plan.runs.to_string()));
+    }
+    if plan.samples > 0 {
+        facts.push(fact("samples", plan.samples.to_string()));
+    }
+    match plan.time {
+        Some(time) => facts.push(fact("time_budget", format!("{} s", time.as_secs_f64()))),
+        None if place.kind == Kind::Linux => {
+            facts.push(fact("time_budget", "unbounded".to_owned()));
+        }
+        None => {}
+    }
+    if !arguments.filters.is_empty() {
+        facts.push(fact("filters", arguments.filters.join(" ")));
+    }
+    if arguments.host_name {
+        let name = rustix::system::uname();
+        let name = name.nodename().to_string_lossy().into_owned();
+        facts.push(fact("host_name", name));
+    }
+    facts
+}

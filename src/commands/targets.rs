@@ -1,0 +1,122 @@
+//! The command `targets`: what `--on` can name.
+
+use serde::Serialize;
+
+use super::{print, Failure, Outcome};
+use crate::cli::{self, TargetsFormat};
+use crate::report::text::plain;
+use crate::target::described::{find, names};
+use crate::target::spec::Description;
+
+/// A target, as it is listed.
+#[derive(Serialize)]
+struct Target {
+    name: String,
+    about: String,
+    default_board: String,
+    boards: Vec<Named>,
+    variants: Vec<Named>,
+}
+
+/// A board or a variant.
+#[derive(Serialize)]
+struct Named {
+    name: String,
+    about: String,
+    /// The boards that have it, where not all do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    boards: Option<Vec<String>>,
+}
+
+/// Lists the targets. One whose description is wrong is told on standard error.
+pub(super) fn targets(arguments: &cli::Targets) -> Outcome {
+    let mut status = cli::OK;
+    let mut all = Vec::new();
+    for name in names() {
+        match find(&Description::Named(name)) {
+            Ok(found) => all.push(target(found.name, found.description)),
+            Err(why) => {
+                eprintln!("kernmark: {}", plain(&why));
+                status = cli::FAILED;
+            }
+        }
+    }
+    let text = match arguments.format {
+        TargetsFormat::Table => table(&all),
+        TargetsFormat::Json => {
+            let text = serde_json::to_string_pretty(&all);
+            text.map_err(|error| Failure::Failed(error.to_string()))? + "\n"
+        }
+    };
+    print(text.as_bytes())?;
+    Ok(status)
+}
+
+fn target(name: String, description: crate::target::description::Description) -> Target {
+    let boards = description.boards.into_iter().map(|(name, board)| Named {
+        name,
+        about: board.about,
+        boards: None,
+    });
+    let variants = description
+        .variants
+        .into_iter()
+        .map(|(name, variant)| Named {
+            name,
+            about: variant.about,
+            boards: variant.boards,
+        });
+    Target {
+        name,
+        about: description.about,
+        default_board: description.board,
+        boards: boards.collect(),
+        variants: variants.collect(),
+    }
+}
+
+fn table(targets: &[Target]) -> String {
+    let mut rows = vec![("linux".to_owned(), "this machine".to_owned())];
+    for target in targets {
+        let name = &target.name;
+        rows.push((name.clone(), target.about.clone()));
+        for board in &target.boards {
+            let note = if board.name == target.default_board {
+                " (default)"
+            } else {
+                ""
+            };
+            rows.push((
+                format!("  {name}:{}", board.name),
+                format!("{}{note}", board.about),
+            ));
+        }
+        for variant in &target.variants {
+            let only = variant.boards.as_ref();
+            let note = only.map_or(String::new(), |boards| {
+                format!(" (only {})", boards.join(", "))
+            });
+            rows.push((
+                format!("  variant={}", variant.name),
+                format!("{}{note}", variant.about),
+            ));
+        }
+    }
+    for (form, about) in [
+        (
+            "PATH.toml",
+            "a target that a file describes (doc/targets.md)",
+        ),
+        ("serial:DEVICE[@BAUD]", "what a serial line says"),
+        ("exec:COMMAND", "what a shell command prints"),
+        ("file:PATH", "a stream that was saved; - is standard input"),
+    ] {
+        rows.push((form.to_owned(), about.to_owned()));
+    }
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max();
+    let width = width.unwrap_or(0);
+    let line = |(name, about): &(String, String)| {
+        format!("{}  {}\n", plain(&format!("{name:width$}")), plain(about))
+    };
+    rows.iter().map(line).collect()
+}

@@ -1,0 +1,56 @@
+//! The folder below the user's cache directory: what can be made again.
+
+use std::env;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+/// The folder `kernmark` of the cache directory, made if need be; only this user can look into it.
+///
+/// # Errors
+///
+/// It cannot be made, or no variable says where it belongs.
+pub fn folder() -> Result<PathBuf, String> {
+    let cache = env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")))
+        .ok_or("there is no folder for what is built: set XDG_CACHE_HOME")?;
+    let folder = cache.join("kernmark");
+    fs::create_dir_all(&folder)
+        .and_then(|()| fs::set_permissions(&folder, Permissions::from_mode(0o700)))
+        .map_err(|error| {
+            format!(
+                "cannot make {}: {error}; set XDG_CACHE_HOME to a directory of yours",
+                folder.display()
+            )
+        })?;
+    Ok(folder)
+}
+
+/// A number that differs where the bytes differ (FNV-1a of 64 bits); each piece counts by its
+/// length too.
+#[must_use]
+pub fn hash<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u64 {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(PRIME);
+    pieces.into_iter().fold(OFFSET, |hash, piece| {
+        let length = (piece.len() as u64).to_le_bytes();
+        piece.iter().chain(&length).fold(hash, mix)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_has_another_hash() {
+        let of = |pieces: &[&str]| hash(pieces.iter().map(|piece| piece.as_bytes()));
+        assert_eq!(of(&["ab", "c"]), of(&["ab", "c"]));
+        assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));
+        assert_ne!(of(&["ab"]), of(&["ab", ""]));
+        assert_ne!(of(&["ab"]), of(&["ac"]));
+    }
+}

@@ -1,0 +1,123 @@
+//! A stream that was saved, or that comes over a pipe.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{open, Mode, OFlags};
+
+use super::process::{poll_for, GLANCE};
+use super::stream::{Bounds, Starts, Until, Watch};
+use super::{Ending, Order, Orders, Target};
+use crate::interrupt::Interrupt;
+
+/// Reads a file from its start to its end in each session.
+#[derive(Debug)]
+pub struct Saved<'a> {
+    path: PathBuf,
+    /// Sessions that are read; `None`: all.
+    sessions: Option<u32>,
+    silence: Duration,
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> Saved<'a> {
+    /// A file, `-` for standard input. A pipe on which no record comes for `silence` is given up.
+    #[must_use]
+    pub fn new(
+        path: PathBuf,
+        sessions: Option<u32>,
+        silence: Duration,
+        interrupt: &'a Interrupt,
+    ) -> Self {
+        Saved {
+            path,
+            sessions,
+            silence,
+            interrupt,
+        }
+    }
+
+    fn open(&self) -> io::Result<File> {
+        if self.path == Path::new("-") {
+            return io::stdin().as_fd().try_clone_to_owned().map(File::from);
+        }
+        // A named pipe that nobody writes to would not open otherwise.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        Ok(File::from(open(&self.path, flags, Mode::empty())?))
+    }
+}
+
+impl Target for Saved<'_> {
+    fn orders(&self) -> Orders {
+        Orders::None
+    }
+
+    fn session(&mut self, order: &Order, take: &mut dyn FnMut(&[u8])) -> Result<Ending, String> {
+        let unreadable = |error| format!("cannot read {}: {error}", self.path.display());
+        let mut file = self.open().map_err(unreadable)?;
+        let mut watch = Watch::new(
+            Bounds {
+                silence: self.silence,
+                limit: None,
+                unit: None,
+                baud: None,
+                starts: Starts::Many,
+                until: match (order, self.sessions) {
+                    (Order::List, _) => Until::Bye,
+                    (_, Some(sessions)) => Until::Measured(sessions),
+                    (_, None) => Until::End,
+                },
+            },
+            Vec::new(),
+        );
+        let ending = read(&mut file, self.interrupt, &mut watch, take).map_err(unreadable)?;
+        watch.flush(take);
+        Ok(ending)
+    }
+}
+
+fn read(
+    file: &mut File,
+    interrupt: &Interrupt,
+    watch: &mut Watch,
+    take: &mut dyn FnMut(&[u8]),
+) -> io::Result<Ending> {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let mut fds = [
+            PollFd::new(interrupt, PollFlags::IN),
+            PollFd::new(file, PollFlags::IN),
+        ];
+        poll_for(&mut fds, GLANCE)?;
+        let [interrupted, ready] = fds.map(|fd| !fd.revents().is_empty());
+        if interrupted {
+            return Ok(Ending::Interrupted);
+        }
+        if ready {
+            match file.read(&mut buffer) {
+                Ok(0) => return Ok(Ending::Done),
+                Ok(count) => {
+                    if let Some(ending) = watch.bytes(&buffer[..count], take) {
+                        return Ok(ending);
+                    }
+                }
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        } else if let Some(ending) = watch.overdue() {
+            return Ok(ending);
+        }
+    }
+}
+
+/// Whether to read again.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}

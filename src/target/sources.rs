@@ -1,0 +1,142 @@
+//! The agent's sources and the descriptions of targets, embedded so that an installed tool needs
+//! no repository.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::cache;
+
+/// A file of the agent.
+struct Source {
+    /// Its path in the agent's folder.
+    path: &'static str,
+    mode: u32,
+    bytes: &'static [u8],
+}
+
+include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// The descriptions of targets that come with the tool: name and text.
+#[must_use]
+pub fn targets() -> &'static [(&'static str, &'static str)] {
+    TARGETS
+}
+
+/// What tells one state of the agent's sources from another.
+#[must_use]
+pub fn hash() -> u64 {
+    cache::hash(
+        AGENT
+            .iter()
+            .flat_map(|source| [source.path.as_bytes(), source.bytes]),
+    )
+}
+
+/// The folder with the agent's sources (`core/`, `bench/`, `ports/`) in the user's cache.
+///
+/// # Errors
+///
+/// It cannot be written.
+pub fn folder() -> Result<PathBuf, String> {
+    let folder = cache::folder()?.join(format!("agent-{:016x}", hash()));
+    written(&folder, AGENT).map_err(|error| {
+        format!(
+            "cannot write the agent's sources to {}: {error}; set XDG_CACHE_HOME to a directory of yours",
+            folder.display()
+        )
+    })?;
+    Ok(folder)
+}
+
+/// Makes sure that a folder holds these files. Whoever looks finds all of them or no folder.
+fn written(folder: &Path, sources: &[Source]) -> io::Result<()> {
+    let whole = || {
+        let same = |source: &Source| {
+            fs::read(folder.join(source.path)).is_ok_and(|bytes| bytes == source.bytes)
+        };
+        sources.iter().all(same)
+    };
+    if whole() {
+        return Ok(());
+    }
+    let parent = folder.parent().unwrap_or(Path::new("."));
+    let temporary = tempfile::Builder::new()
+        .prefix("agent-")
+        .tempdir_in(parent)?;
+    for source in sources {
+        let path = temporary.path().join(source.path);
+        fs::create_dir_all(path.parent().unwrap_or(parent))?;
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create_new(true)
+            .mode(source.mode)
+            .open(path)?;
+        file.write_all(source.bytes)?;
+    }
+    // What is there is not whole: something was deleted from it or changed.
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    match fs::rename(temporary.path(), folder) {
+        // Another kernmark was faster.
+        Err(_) if whole() => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => {
+            // It has another name now; nothing is left to remove.
+            let _ = temporary.keep();
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    const TWO: [Source; 2] = [
+        Source {
+            path: "core/a.c",
+            mode: 0o600,
+            bytes: b"int a;\n",
+        },
+        Source {
+            path: "ports/x/fetch",
+            mode: 0o700,
+            bytes: b"#!/bin/sh\n",
+        },
+    ];
+
+    #[test]
+    fn the_sources_are_written_once_and_mended_when_damaged() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("agent-1");
+        written(&folder, &TWO).unwrap();
+        let read = |path: &str| fs::read(folder.join(path)).unwrap();
+        assert_eq!(read("core/a.c"), b"int a;\n");
+        let mode = |path: &str| fs::metadata(folder.join(path)).unwrap().mode() & 0o777;
+        assert_eq!((mode("core/a.c"), mode("ports/x/fetch")), (0o600, 0o700));
+        let inode = fs::metadata(&folder).unwrap().ino();
+        written(&folder, &TWO).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().ino(), inode);
+        fs::remove_file(folder.join("core/a.c")).unwrap();
+        written(&folder, &TWO).unwrap();
+        assert_eq!(read("core/a.c"), b"int a;\n");
+        let left: Vec<_> = fs::read_dir(parent.path()).unwrap().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+    }
+
+    #[test]
+    fn the_embedded_sources_are_those_of_the_repository_without_builds() {
+        let paths: Vec<&str> = AGENT.iter().map(|source| source.path).collect();
+        for path in ["kernmark.h", "core/runner.c", "ports/template/port.h"] {
+            assert!(paths.contains(&path), "{path}: {paths:?}");
+        }
+        assert!(!paths.iter().any(|path| path.contains("/build/")));
+        assert!(targets().iter().any(|(name, _)| *name == "freertos"));
+    }
+}
