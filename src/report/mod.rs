@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::run::{Fact, Outcome, Run, Session, Unit};
+use crate::run::{Fact, Metric, Outcome, Run, Session, Unit};
 use crate::summary::{Status, Summary};
 
 pub mod check;
@@ -57,7 +57,8 @@ pub(crate) fn provenance_parts(
     summaries: &[Summary],
 ) -> Vec<(&'static str, Vec<String>)> {
     let mut lines = vec![(TARGET, target(run)), ("kernel", kernel(run))];
-    if !run.host.is_empty() {
+    lines.push(("emulator", known_fact(run, "emulator")));
+    if fact(&run.host, "kernel_release").is_some() {
         let label = if measured_itself(run) {
             "machine"
         } else {
@@ -70,21 +71,37 @@ pub(crate) fn provenance_parts(
         lines.push(("agent", agent(run)));
         lines.push(("run", replicates(run, summaries)));
     }
-    let size = |name| fact(&run.host, name).map(str::to_owned);
-    let objects = size("footprint_kernel").map(|size| format!("of the kernel: {size}"));
-    lines.push(("image", size("footprint_image").into_iter().collect()));
-    lines.push(("objects", objects.into_iter().collect()));
+    lines.push(("image", known_fact(run, "footprint_image")));
+    let objects = known_fact(run, "footprint_kernel");
+    lines.push((
+        "objects",
+        objects
+            .iter()
+            .map(|size| format!("of the kernel: {size}"))
+            .collect(),
+    ));
     lines.retain(|(_, parts)| !parts.is_empty());
     lines
 }
 
-/// The described target that was run, its board and its variant.
+/// The target that was run, and its variant beside it.
 fn target(run: &Run) -> Vec<String> {
-    let known = |name| fact(&run.host, name);
-    let board = known("board").map(|board| format!("board {board}"));
-    let variant = known("variant").map(|variant| format!("variant {variant}"));
-    let target = known("target").map(str::to_owned);
-    target.into_iter().chain(board).chain(variant).collect()
+    let target = known_fact(run, "target");
+    let Some(variant) = fact(&run.host, "variant") else {
+        return target;
+    };
+    let option = format!(",variant={variant}");
+    let mut parts: Vec<String> = target.iter().map(|t| t.replace(&option, "")).collect();
+    parts.push(format!("variant {variant}"));
+    parts
+}
+
+/// A fact of the tool as a line's only part.
+fn known_fact(run: &Run, name: &str) -> Vec<String> {
+    fact(&run.host, name)
+        .map(str::to_owned)
+        .into_iter()
+        .collect()
 }
 
 fn fact<'a>(facts: &'a [Fact], name: &str) -> Option<&'a str> {
@@ -241,6 +258,9 @@ fn replicates(run: &Run, summaries: &[Summary]) -> Vec<String> {
         .map(|replicate| replicate.histogram.total())
         .collect();
     let mut parts = vec![plural(most as u64, "replicate")];
+    if most > 1 && run.metrics.iter().all(repeats) {
+        parts.push("equal in every sample".to_owned());
+    }
     if let (Some(least), Some(most)) = (samples.first(), samples.last()) {
         let range = if least == most {
             number::count(*most)
@@ -251,6 +271,13 @@ fn replicates(run: &Run, summaries: &[Summary]) -> Vec<String> {
     }
     parts.extend(fact(&run.host, "seed").map(|seed| format!("seed {seed}")));
     parts
+}
+
+/// Whether the replicates of a metric hold the same samples, or it has none.
+fn repeats(metric: &Metric) -> bool {
+    metric.replicates.windows(2).all(|pair| {
+        (&pair[0].outcome, &pair[0].histogram) == (&pair[1].outcome, &pair[1].histogram)
+    })
 }
 
 /// `1 sample`, `2 samples`.

@@ -294,11 +294,11 @@ impl Layout {
         if has(Column::Spread) {
             parts.push("+-: half the interval that holds the median with 95 % confidence or more");
         }
-        if !has(Column::Interval) && !has(Column::Spread) {
+        if self.unit == Unit::Cycles && !has(Column::Interval) && !has(Column::Spread) {
             parts.push("no interval: it needs 6 replicates");
         }
         if has(Column::Cold) {
-            parts.push("cold: the first operation of a process");
+            parts.push("cold: the first operation of a replicate");
         }
         if has(Column::Net) {
             parts.push(match self.unit {
@@ -783,7 +783,7 @@ fn figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
         "cold",
         summary
             .cold
-            .map(|cold| format!("{} for the first operation of a process", both(cold))),
+            .map(|cold| format!("{} for the first operation of a replicate", both(cold))),
     );
     let medians: Vec<String> = metric
         .replicates
