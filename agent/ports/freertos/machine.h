@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Starts clock, console and interrupt. Called first, before the kernel runs. */
 void board_start(void);
@@ -31,8 +32,10 @@ bool board_order(char *order, size_t size);
 /* Ends an emulator with this exit status; starts a board anew. */
 _Noreturn void board_end(int status);
 
-/* Called by the board: main() once memory is set up, the other in the interrupt. */
+/* Called by the board: main() once memory is set up, the next in the interrupt. */
 int main(void);
 void port_irq_handler(void);
+/* A fault of the processor: ends the session and says the three words. */
+_Noreturn void port_fault(const char *names, const uint32_t words[3]);
 
 #endif

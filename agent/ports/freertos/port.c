@@ -67,6 +67,21 @@ static _Noreturn void die(const char *what)
 	board_end(1);
 }
 
+_Noreturn void port_fault(const char *names, const uint32_t words[3])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	say("fault: ");
+	say(names);
+	for (uint32_t i = 0; i < 3; i++) {
+		say(" ");
+		for (uint32_t shift = 32; shift;)
+			board_write(&digits[words[i] >> (shift -= 4) & 0xf], 1);
+	}
+	say("\n");
+	board_end(1);
+}
+
 #ifdef CONFIG_ASSERTS
 void port_assert_failed(const char *file, int line)
 {

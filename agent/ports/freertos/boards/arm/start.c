@@ -43,7 +43,6 @@ _Noreturn void reset(void)
 /* What the processor stored when it took the exception, for whoever looks. */
 static _Noreturn void fault(void)
 {
-	static const char digits[] = "0123456789abcdef";
 	uint32_t *frame, words[3];
 
 	/* Of the thread's stack, or of the one that was in use. */
@@ -53,14 +52,7 @@ static _Noreturn void fault(void)
 	words[0] = BOARD_REGISTER(0xe000ed28);
 	words[1] = frame[6];
 	words[2] = frame[5];
-	board_write("fault: status, pc, lr", 21);
-	for (uint32_t i = 0; i < 3; i++) {
-		board_write(" ", 1);
-		for (uint32_t shift = 32; shift;)
-			board_write(&digits[words[i] >> (shift -= 4) & 0xf], 1);
-	}
-	board_write("\n", 1);
-	board_end(1);
+	port_fault("status, pc, lr", words);
 }
 
 /* The first word is the stack that the processor starts with. */

@@ -1,0 +1,68 @@
+/* RISC-V of 32 bits, in machine mode: the clock, and the interrupt. */
+#ifndef RISCV_H
+#define RISCV_H
+
+#define BOARD_ARCH	"rv32imac"
+
+/*
+ * Instructions retired, the lower half. Where an emulator counts instructions
+ * as time, it is exact.
+ */
+#define BOARD_CLOCK	"minstret"
+/* Only an emulator's is used, whose clock has no frequency. */
+#define BOARD_HZ	0
+
+/* rv32imac has no instruction that counts leading zeros. */
+#define BOARD_HAS_CLZ	0
+#define BOARD_VIA_IRQ	"machine software interrupt"
+
+/* The kernel's port sets up no timer: the tick stays off. */
+#define configMTIME_BASE_ADDRESS	0
+#define configMTIMECMP_BASE_ADDRESS	0
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
+#define BOARD_REGISTER(address) (*(volatile uint32_t *)(address))
+
+/* Readings of the clock are listed in a section that is not loaded: stamps. */
+static inline uint32_t board_now(void)
+{
+	uint32_t now;
+
+	__asm__ volatile("1: csrr %0, minstret\n\t"
+			 ".pushsection .stamps,\"\",@progbits\n\t"
+			 ".4byte 1b\n\t"
+			 ".popsection"
+			 : "=r"(now) : : "memory");
+	return now;
+}
+
+static inline void board_irq_raise(void)
+{
+	BOARD_REGISTER(BOARD_MSIP) = 1;
+	/* The handler clears it, whenever the processor takes the interrupt. */
+	while (BOARD_REGISTER(BOARD_MSIP))
+		;
+	__asm__ volatile("" : : : "memory");
+}
+
+/* Semihosting: three instructions of full length in one page are the call. */
+static inline int board_call_emulator(int call, void *argument)
+{
+	register int a0 __asm__("a0") = call;
+	register void *a1 __asm__("a1") = argument;
+
+	__asm__ volatile(".option push\n\t"
+			 ".option norvc\n\t"
+			 ".balign 16\n\t"
+			 "slli x0, x0, 0x1f\n\t"
+			 "ebreak\n\t"
+			 "srai x0, x0, 7\n\t"
+			 ".option pop"
+			 : "+r"(a0) : "r"(a1) : "memory");
+	return a0;
+}
+#endif
+
+#endif

@@ -1,0 +1,14 @@
+/* RISC-V, QEMU's virt. */
+#ifndef BOARD_H
+#define BOARD_H
+
+#define BOARD_RAM	0x80000000
+#define BOARD_RAM_SIZE	0x40000
+/* Software interrupt of the first hart, in the core-local interruptor. */
+#define BOARD_MSIP	0x02000000
+
+#define BOARD_HEAP	(80 << 10)
+
+#include "riscv.h"
+
+#endif

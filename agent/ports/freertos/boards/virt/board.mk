@@ -1,0 +1,2 @@
+include boards/riscv/riscv.mk
+sources += boards/emulated.c
