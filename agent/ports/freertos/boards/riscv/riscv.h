@@ -53,9 +53,9 @@ static inline int board_call_emulator(int call, void *argument)
 	register int a0 __asm__("a0") = call;
 	register void *a1 __asm__("a1") = argument;
 
-	__asm__ volatile(".option push\n\t"
+	__asm__ volatile(".balign 16\n\t"
+			 ".option push\n\t"
 			 ".option norvc\n\t"
-			 ".balign 16\n\t"
 			 "slli x0, x0, 0x1f\n\t"
 			 "ebreak\n\t"
 			 "srai x0, x0, 7\n\t"
