@@ -5,8 +5,8 @@
 #define BOARD_ARCH	"rv32imac"
 
 /*
- * Instructions retired, the lower half. Where an emulator counts instructions
- * as time, it is exact.
+ * Instructions retired, the lower half: exact where the emulator counts them,
+ * -icount shift=0 in QEMU.
  */
 #define BOARD_CLOCK	"minstret"
 /* Only an emulator's is used, whose clock has no frequency. */

@@ -2,7 +2,6 @@ ifneq ($(MPU),)
 $(error the variant userspace needs an MPU port of the kernel: boards m4, m3, an386, an385)
 endif
 cross := riscv64-unknown-elf-
-toolchain := gcc-riscv64-unknown-elf
 # By this version of the manual, registers of the processor are in i. The
 # compiler has a library for that name and not for rv32imac_zicsr.
 machine := -march=rv32imac -misa-spec=2.2 -mabi=ilp32
