@@ -1,5 +1,4 @@
 cross := arm-none-eabi-
-toolchain := gcc-arm-none-eabi
 kernel_sources := $(if $(MPU),portable/Common/mpu_wrappers.c \
 	portable/Common/mpu_wrappers_v2.c \
 	portable/GCC/$(kernel_port)/mpu_wrappers_v2_asm.c)
