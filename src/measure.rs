@@ -304,7 +304,7 @@ pub fn listen(
     let (mut done, started) = (0, Instant::now());
     for _ in 0..times {
         let mut cases = 0;
-        let ending = target.session(&Order::Listen, &mut |line| {
+        let heard = target.session(&Order::Listen, &mut |line| {
             if let Some(Event::Begin { case, .. }) = recording.line(line) {
                 progress(&Position {
                     case: &case,
@@ -314,7 +314,12 @@ pub fn listen(
                 });
                 cases += 1;
             }
-        })?;
+        });
+        let ending = match heard {
+            // What was measured until then is worth something.
+            Err(why) if done + cases > 0 => Ending::Lost(why),
+            other => other?,
+        };
         done += cases;
         let stopped = || "its records stopped in the middle of a session".to_owned();
         let fault = ending.fault().or_else(|| recording.open.then(stopped));

@@ -563,7 +563,7 @@ boards = ["b"]
     #[test]
     fn what_is_wrong_in_a_file_is_told_with_file_and_key() {
         for (from, to, why) in [
-            ("silence", "silense", "t.toml:19: unknown field `silense`"),
+            ("silence", "silense", "t.toml:17: unknown field `silense`"),
             (
                 "board = \"a\"",
                 "board = \"q\"",

@@ -1,0 +1,765 @@
+//! Targets other than this Linux, as users see them: what `--on` names, what goes wrong with it,
+//! and what is saved of it.
+
+mod common;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use common::here;
+use kernmark::record;
+use rustix::pty::{grantpt, openpt, ptsname, unlockpt, OpenptFlags};
+
+/// A record: its kind, its pairs and, for `bench`, a text.
+fn push(lines: &mut Vec<String>, words: &str) {
+    let seq = lines.len() as u64;
+    let mut words = words.split(' ');
+    let kind = words.next().unwrap();
+    let pairs: Vec<(&str, &str)> = words.map(|word| word.split_once('=').unwrap()).collect();
+    let text = (kind == "bench").then_some("What it does.");
+    lines.extend(record::write(seq, kind, &pairs, text));
+}
+
+/// A session: its `hello`, these records, its `bye`.
+fn session(mode: &str, unit: &str, records: &[String]) -> String {
+    let hz = if unit == "cycles" { "1000000" } else { "0" };
+    let mut lines = Vec::new();
+    let hello =
+        format!("hello port=fake arch=none mode={mode} clock=c unit={unit} hz={hz} realtime=no");
+    push(&mut lines, &hello);
+    for record in records {
+        if let Some(counts) = record.strip_prefix("hist ") {
+            let (metric, ticks) = counts.split_once(' ').unwrap();
+            let counts = [(ticks.parse().unwrap(), 5)];
+            let seq = lines.len() as u64;
+            lines.extend(record::write_hist(seq, metric, 0, &counts));
+        } else {
+            push(&mut lines, record);
+        }
+    }
+    let bye = format!("bye records={}", lines.len());
+    push(&mut lines, &bye);
+    lines.join("\n") + "\n"
+}
+
+const CASES: [&str; 3] = ["clock.read", "fifo.put.user", "lifo.put.user"];
+
+fn catalog(unit: &str) -> String {
+    let bench = |id| format!("bench metric={id} case={id} from=0 to=1 switches=0");
+    session("list", unit, &CASES.map(bench))
+}
+
+fn case(id: &str, ticks: u32) -> Vec<String> {
+    vec![
+        format!("begin case={id} asked=5"),
+        format!("plan case={id} samples=5 batch=1"),
+        format!("hist {id} {ticks}"),
+        format!("proof case={id} name=order counted=0 low=0 high=0"),
+        format!("end case={id} status=ok samples=5"),
+    ]
+}
+
+/// A session that measures all cases.
+fn whole(unit: &str, ticks: u32) -> String {
+    session("run", unit, &CASES.map(|id| case(id, ticks)).concat())
+}
+
+/// A folder, and the tool in an environment that knows only that.
+struct Bed {
+    folder: tempfile::TempDir,
+}
+
+impl Bed {
+    fn new() -> Bed {
+        let bed = Bed {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        for unit in ["cycles", "instructions"] {
+            bed.write(&format!("catalog.{unit}"), &catalog(unit));
+            bed.write(&format!("whole.{unit}"), &whole(unit, 100));
+        }
+        fs::copy(here("tests/golden/fake.log"), bed.path("golden")).unwrap();
+        bed
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// A program: a shell script that stands in this folder.
+    fn script(&self, name: &str, text: &str) {
+        let folder = self.folder.path().display();
+        self.write(name, &format!("#!/bin/sh\ncd {folder}\n{text}\n"));
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// A target `t.toml` whose board `a` is an agent that the script `agent` plays.
+    fn describe(&self, board: &str, more: &str) {
+        let folder = self.folder.path().display();
+        let board = board.replace("AGENT", &format!("{folder}/agent"));
+        let more = more.replace("HERE", &folder.to_string());
+        self.write(
+            "t.toml",
+            &format!(
+                "about = \"a test\"\nboard = \"a\"\n{more}\n[boards.a]\nabout = \"a\"\n{board}\n"
+            ),
+        );
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kernmark"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.path("home"))
+            .env("XDG_DATA_HOME", self.path("data"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .env("KERNMARK_LOCK", self.path("lock"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Seen {
+        Seen::from(self.command(arguments).output().unwrap())
+    }
+
+    /// A run, as CSV, that does not wait long.
+    fn measure(&self, on: &str, more: &[&str]) -> Seen {
+        let arguments = ["run", "--format", "csv", "--case-timeout", "1", "--on", on];
+        self.run(&[&arguments[..], more].concat())
+    }
+
+    /// The one saved run.
+    #[track_caller]
+    fn saved(&self) -> PathBuf {
+        let runs = self.all_saved();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs[0].clone()
+    }
+
+    fn all_saved(&self) -> Vec<PathBuf> {
+        let runs = fs::read_dir(self.path("data/kernmark/runs"));
+        runs.map_or(Vec::new(), |runs| {
+            runs.map(|run| run.unwrap().path()).collect()
+        })
+    }
+
+    /// The facts of the saved run.
+    #[track_caller]
+    fn facts(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.saved()).unwrap();
+        let facts = text
+            .lines()
+            .filter_map(|line| line.split_once(" host name="));
+        facts
+            .map(|(_, fact)| fact[..fact.len() - 10].to_owned())
+            .collect()
+    }
+
+    /// A target breaks down: the reason is told, what was measured is saved and shows it.
+    #[track_caller]
+    fn expect_breakdown(&self, on: &str, reason: &str) {
+        let seen = self.measure(on, &[]);
+        seen.expect(1, "", reason);
+        let saved = self.saved();
+        let shown = self.run(&["show", "--format", "csv", saved.to_str().unwrap()]);
+        shown.expect(1, "clock.read,ok", "");
+        assert_eq!(shown.out, seen.out);
+    }
+}
+
+#[derive(Debug)]
+struct Seen {
+    status: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl From<Output> for Seen {
+    fn from(output: Output) -> Seen {
+        Seen {
+            status: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Seen {
+    #[track_caller]
+    fn expect(&self, status: i32, out: &str, err: &str) {
+        assert_eq!(self.status, Some(status), "{self:#?}");
+        assert!(self.out.contains(out), "no {out:?} in {self:#?}");
+        assert!(self.err.contains(err), "no {err:?} in {self:#?}");
+    }
+}
+
+#[test]
+fn what_a_command_prints_is_a_run() {
+    let bed = Bed::new();
+    let shown = bed.run(&["show", "golden", "--format", "csv"]);
+    let seen = bed.measure("exec:cat golden", &[]);
+    seen.expect(0, "semaphore.take", "saved: ");
+    assert_eq!(seen.out, shown.out);
+    let saved = fs::read_to_string(bed.saved()).unwrap();
+    assert!(saved.ends_with(&bed.read("golden")));
+    let facts = bed.facts();
+    assert!(
+        facts.contains(&"target | exec:cat golden".to_owned()),
+        "{facts:?}"
+    );
+    assert!(facts.iter().any(|fact| fact.starts_with("kernel_release")));
+    assert!(!facts.iter().any(|fact| fact.starts_with("samples")));
+}
+
+#[test]
+fn filters_select_what_is_shown_and_the_whole_stream_is_saved() {
+    let bed = Bed::new();
+    let seen = bed.measure("exec:cat golden", &["semaphore.take"]);
+    seen.expect(0, "semaphore.take", "");
+    assert!(!seen.out.contains("semaphore.give"), "{}", seen.out);
+    let saved = fs::read_to_string(bed.saved()).unwrap();
+    assert!(saved.ends_with(&bed.read("golden")));
+    let seen = bed.measure("exec:cat golden", &["semafor"]);
+    seen.expect(2, "", "nothing is called `semafor`");
+    assert_eq!(bed.all_saved().len(), 2);
+}
+
+#[test]
+fn replicates_of_a_command_are_starts_of_it() {
+    let bed = Bed::new();
+    let seen = bed.measure("exec:cat whole.cycles; echo >> starts", &["--runs", "3"]);
+    seen.expect(0, "fifo.put.user,ok", "");
+    assert_eq!(bed.read("starts"), "\n\n\n");
+}
+
+#[test]
+fn a_command_that_breaks_down_leaves_what_it_measured() {
+    for (script, reason) in [
+        ("head -n 300 golden", "stopped in the middle of a session"),
+        (
+            "head -n 300 golden; exec sleep 1000",
+            "no sign of life for 1 s",
+        ),
+        (
+            "head -n 300 golden; while :; do echo log; sleep 0.1; done",
+            "no sign of life for 1 s",
+        ),
+        (
+            "while :; do sed -n 250,300p golden; done",
+            "restarts in a loop: 3 starts without coming to the end",
+        ),
+        (
+            "cat golden; echo oops >&2; exit 3",
+            "the agent ended with status 3: oops",
+        ),
+    ] {
+        Bed::new().expect_breakdown(&format!("exec:{script}"), reason);
+    }
+}
+
+#[test]
+fn noise_is_no_measurement() {
+    let bed = Bed::new();
+    let noise = "exec:while :; do printf 'x\\377y'; sleep 0.01; done";
+    let seen = bed.measure(noise, &[]);
+    seen.expect(1, "", "bytes came within 1 s, and no record among them");
+    seen.expect(1, "", "nothing was measured");
+    bed.measure("exec:true", &[])
+        .expect(1, "", "nothing was measured");
+    assert!(bed.all_saved().is_empty());
+}
+
+#[test]
+fn another_version_of_the_grammar_is_named() {
+    let bed = Bed::new();
+    let body = "@km2 0 hello";
+    let line = format!("{body} *{:08x}\n", crc32fast::hash(body.as_bytes()));
+    bed.write("later", &line);
+    bed.measure("exec:cat later", &[]).expect(1, "", "@km2");
+}
+
+#[test]
+fn a_file_shows_the_numbers_that_show_shows() {
+    let bed = Bed::new();
+    bed.write("three", &bed.read("whole.cycles").repeat(3));
+    for file in ["golden", "three"] {
+        let shown = bed.run(&["show", file, "--format", "csv"]);
+        let seen = bed.measure(&format!("file:{file}"), &["--check"]);
+        seen.expect(0, "clock.read,ok", "");
+        assert_eq!(seen.out, shown.out);
+        let mut piped = bed.command(&["run", "--on", "file:-", "--format", "csv", "--check"]);
+        piped.stdin(fs::File::open(bed.path(file)).unwrap());
+        assert_eq!(Seen::from(piped.output().unwrap()).out, shown.out);
+    }
+    assert!(bed.all_saved().is_empty());
+    let first = bed.run(&["show", "whole.cycles", "--format", "csv"]);
+    let seen = bed.measure("file:three", &["--runs", "1"]);
+    assert_eq!(seen.out, first.out);
+    bed.measure("file:absent", &[])
+        .expect(1, "", "cannot read absent");
+}
+
+#[test]
+fn a_pipe_that_nobody_writes_to_is_given_up() {
+    let bed = Bed::new();
+    let pipe = bed.path("pipe");
+    assert!(Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .unwrap()
+        .success());
+    let mut writer = fs::File::options()
+        .read(true)
+        .write(true)
+        .open(&pipe)
+        .unwrap();
+    bed.measure("file:pipe", &[])
+        .expect(1, "", "no sign of life for 1 s");
+    let start = bed.read("golden");
+    writer.write_all(&start.as_bytes()[..4000]).unwrap();
+    bed.measure("file:pipe", &[])
+        .expect(1, "", "no sign of life for 1 s");
+}
+
+#[test]
+fn what_a_target_without_orders_measures_can_be_listed() {
+    let bed = Bed::new();
+    for on in ["exec:cat golden", "file:golden"] {
+        let seen = bed.run(&["list", "--on", on, "--format", "csv", "clock"]);
+        seen.expect(0, "clock.read", "");
+        assert!(!seen.out.contains("semaphore"), "{}", seen.out);
+    }
+    let seen = bed.run(&["list", "--on", "exec:cat whole.cycles"]);
+    seen.expect(1, "", "printed no catalog");
+}
+
+#[test]
+fn options_that_a_target_cannot_heed_are_refused() {
+    let bed = Bed::new();
+    bed.describe(
+        "unit = \"cycles\"\ncommand = [\"AGENT\"]\norder = \"line\"",
+        "",
+    );
+    for (on, options, why) in [
+        (
+            "t.toml",
+            &["--cpu", "0"][..],
+            "--cpu is for this Linux only",
+        ),
+        (
+            "t.toml",
+            &["--no-realtime"],
+            "--no-realtime is for this Linux only",
+        ),
+        (
+            "exec:cat golden",
+            &["--samples", "9"],
+            "takes no orders, so --samples does nothing",
+        ),
+        (
+            "file:golden",
+            &["--quick"],
+            "takes no orders, so --quick does nothing",
+        ),
+        (
+            "nowhere",
+            &[],
+            "there is no target `nowhere`; there are: linux, freertos",
+        ),
+        ("freertos:m5", &[], "there is no board `m5`"),
+        ("freertos,variant=canarys", &[], "did you mean canaries"),
+        ("serial:", &[], "names no device"),
+    ] {
+        bed.measure(on, options).expect(2, "", why);
+    }
+}
+
+/// What the script of an agent that takes orders as words does, after it noted them.
+const OBEY: &str =
+    "echo \"$*\" >> orders\ncase \"$*\" in list*) cat catalog.UNIT;; *) cat whole.UNIT;; esac";
+
+fn obey(unit: &str) -> String {
+    OBEY.replace("UNIT", unit)
+}
+
+#[test]
+fn a_described_target_is_built_and_gets_its_orders_as_arguments() {
+    let bed = Bed::new();
+    bed.script("agent", &obey("instructions"));
+    bed.script(
+        "build",
+        "echo \"$*\" >> builds; echo image > \"$1/image\"; echo size=12 bytes > \"$1/facts\"",
+    );
+    bed.describe(
+        "unit = \"instructions\"\ncommand = [\"AGENT\", \"{image}\", \"{board}\"]\norder = \"arguments\"\n\
+         [variants.x]\nabout = \"x\"\nbuild = [\"X=1\"]\ncommand = [\"-x\"]",
+        "build = [\"HERE/build\", \"{out}\", \"{agent}\", \"{board}\"]\nimage = \"{out}/image\"",
+    );
+    let script = obey("instructions").replace("\"$*\" in list", "\"$*\" in *list");
+    bed.script("agent", &script);
+    let seen = bed.measure("t.toml,variant=x", &["fifo"]);
+    seen.expect(0, "fifo.put.user,ok", "saved: ");
+    let orders = bed.read("orders");
+    let orders: Vec<&str> = orders.lines().collect();
+    assert_eq!(orders.len(), 3, "{orders:?}");
+    assert!(orders[0].ends_with("/image a -x list"), "{orders:?}");
+    let order = "/image a -x run samples=1000 clock.read fifo.put.user";
+    assert!(
+        orders[1].ends_with(order) && orders[2].ends_with(order),
+        "{orders:?}"
+    );
+    let builds = bed.read("builds");
+    let words: Vec<&str> = builds.split_whitespace().collect();
+    assert_eq!(words[2..], ["a", "X=1"]);
+    assert!(Path::new(words[1]).join("core/runner.c").is_file());
+    let folder = Path::new(words[0]).file_name().unwrap().to_str().unwrap();
+    assert!(folder.starts_with("t-a-x-"), "{folder}");
+    let facts = bed.facts();
+    for fact in [
+        "target | t.toml:a,variant=x",
+        "board | a",
+        "variant | x",
+        "size | 12 bytes",
+    ] {
+        assert!(facts.contains(&fact.to_owned()), "{fact}: {facts:?}");
+    }
+    let command = facts.iter().find(|fact| fact.starts_with("command | "));
+    assert!(command.unwrap().ends_with("/agent image a -x"), "{facts:?}");
+    assert!(
+        !facts.iter().any(|fact| fact.contains("kernel_release")),
+        "{facts:?}"
+    );
+}
+
+#[test]
+fn cases_go_by_their_bits_where_orders_are_short() {
+    for (order, script, expected) in [
+        (
+            "line",
+            "read -r order; set -- $order",
+            ["list", "run samples=9 cases=a", "run samples=9 cases=a"],
+        ),
+        (
+            "semihosting",
+            "shift; order=$(echo \"$1\" | sed 's/^enable=on,target=native,arg=//; s/,arg=/ /g'); set -- $order",
+            ["list", "run samples=9 cases=a", "run samples=9 cases=a"],
+        ),
+    ] {
+        let bed = Bed::new();
+        bed.script("agent", &format!("{script}\n{}", obey("instructions")));
+        bed.describe(
+            &format!("unit = \"instructions\"\ncommand = [\"AGENT\"]\norder = \"{order}\""),
+            "",
+        );
+        let seen = bed.measure("t.toml", &["lifo", "--samples", "9"]);
+        seen.expect(0, "lifo.put.user,ok", "");
+        let orders = bed.read("orders");
+        assert_eq!(orders.lines().collect::<Vec<_>>(), expected, "{order}");
+        let seen = bed.measure("t.toml", &["--check"]);
+        seen.expect(0, "fifo.put.user,ok", "");
+        let last = bed.read("orders");
+        assert!(last.ends_with("\nlist\nrun samples=20\n"), "{last}");
+    }
+}
+
+#[test]
+fn a_described_target_without_orders_is_listened_to() {
+    let bed = Bed::new();
+    bed.script("agent", "cat catalog.cycles whole.cycles");
+    bed.describe("unit = \"cycles\"\ncommand = [\"AGENT\"]", "");
+    bed.measure("t.toml", &[])
+        .expect(0, "fifo.put.user,ok", "saved: ");
+    let seen = bed.run(&["list", "--on", "t.toml", "--format", "csv"]);
+    seen.expect(0, "lifo.put.user", "");
+}
+
+#[test]
+fn a_described_target_that_breaks_down_says_how() {
+    let endless = "case \"$*\" in list*) cat catalog.cycles;; *) \
+                   while :; do head -n 4 whole.cycles; printf '\\n'; sleep 0.2; done;; esac";
+    let lingers = "cat catalog.cycles; exec sleep 1000";
+    let silent = "case \"$*\" in list*) cat catalog.cycles;; *) \
+                  head -n 8 whole.cycles; exec sleep 1000;; esac";
+    for (script, bounds, why) in [
+        (endless, "", "restarts in a loop"),
+        (
+            lingers,
+            "silence = 1000",
+            "did not end within 2 s after its last record",
+        ),
+        (
+            silent,
+            "silence = 1",
+            "fifo.put.user: no sign of life for 1 s",
+        ),
+        (
+            silent,
+            "limit = 1",
+            "fifo.put.user: the session took longer than its limit of 1 s",
+        ),
+        (
+            "cat catalog.instructions",
+            "",
+            "counts `instructions`, the description",
+        ),
+        ("cat golden", "", "unit"),
+    ] {
+        let bed = Bed::new();
+        bed.script("agent", script);
+        let more = if script == "cat golden" {
+            "instructions"
+        } else {
+            "cycles"
+        };
+        bed.describe(
+            &format!(
+                "unit = \"{more}\"\ncommand = [\"AGENT\"]\norder = \"arguments\"\nruns = 1\n{bounds}"
+            ),
+            "",
+        );
+        let seen = bed.run(&["run", "--on", "t.toml"]);
+        seen.expect(1, "", why);
+    }
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_command_that_installs_it() {
+    let bed = Bed::new();
+    bed.describe(
+        "unit = \"cycles\"\ncommand = [\"AGENT\"]\n\
+         needs = { no-such-b = \"package-b\", no-such-a = \"package-a\", sh = \"dash\", no-such-c = \"\" }",
+        "",
+    );
+    let seen = bed.measure("t.toml", &[]);
+    seen.expect(
+        1,
+        "",
+        "no-such-a, no-such-b, no-such-c (in no Debian package)",
+    );
+    let command = "apt-get install --no-install-recommends package-a package-b\n";
+    assert!(seen.err.ends_with(command), "{}", seen.err);
+}
+
+#[test]
+fn a_build_that_fails_says_why() {
+    let bed = Bed::new();
+    bed.script(
+        "build",
+        "echo 'x.mk:1: *** there is no kernel here.  Stop.' >&2; exit 2",
+    );
+    bed.describe(
+        "unit = \"cycles\"\ncommand = [\"AGENT\"]",
+        "build = [\"HERE/build\"]",
+    );
+    let seen = bed.measure("t.toml", &[]);
+    seen.expect(1, "", "was not built: there is no kernel here\n");
+    bed.script("build", "exit 0");
+    bed.describe(
+        "unit = \"cycles\"\ncommand = [\"AGENT\"]",
+        "build = [\"HERE/build\"]\nimage = \"{out}/image\"",
+    );
+    bed.measure("t.toml", &[])
+        .expect(1, "", "succeeded, but did not make it");
+    bed.describe("unit = \"cycles\"\ncommand = [\"./no-such\"]", "");
+    bed.measure("t.toml", &[])
+        .expect(1, "", "cannot start ./no-such");
+    bed.describe("unit = \"cycles\"\ncomand = [\"AGENT\"]", "");
+    bed.measure("t.toml", &[])
+        .expect(2, "", "t.toml:6: unknown field `comand`");
+}
+
+#[test]
+fn an_emulator_that_is_not_exact_is_told() {
+    let bed = Bed::new();
+    for n in 1..=3 {
+        bed.write(&format!("whole.{n}"), &whole("instructions", 100 + n));
+    }
+    bed.script(
+        "agent",
+        "echo >> starts\ncase \"$*\" in list) cat catalog.instructions;; \
+         *) cat whole.$(wc -l < starts);; esac",
+    );
+    bed.describe(
+        "unit = \"instructions\"\ncommand = [\"AGENT\"]\norder = \"arguments\"",
+        "",
+    );
+    let seen = bed.measure("t.toml", &[]);
+    seen.expect(
+        0,
+        "",
+        "should be exact and is not: clock.read, fifo.put.user, lifo.put.user differ",
+    );
+}
+
+#[test]
+fn targets_are_listed_with_their_boards_and_variants() {
+    let bed = Bed::new();
+    fs::create_dir_all(bed.path("config/kernmark/targets")).unwrap();
+    bed.describe("unit = \"cycles\"\ncommand = [\"AGENT\"]", "");
+    fs::copy(
+        bed.path("t.toml"),
+        bed.path("config/kernmark/targets/mine.toml"),
+    )
+    .unwrap();
+    let seen = bed.run(&["targets"]);
+    for name in [
+        "linux",
+        "freertos:m4",
+        "variant=canaries-strong",
+        "mine:a",
+        "serial:DEVICE",
+    ] {
+        seen.expect(0, name, "");
+    }
+    let seen = bed.run(&["targets", "--format", "json"]);
+    let all: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    assert_eq!(all[0]["name"], "freertos");
+    assert_eq!(all[1]["boards"][0]["name"], "a");
+    bed.script("agent", "cat whole.cycles");
+    bed.measure("mine:a", &[]).expect(0, "clock.read,ok", "");
+    bed.write("config/kernmark/targets/broken.toml", "about = 1\n");
+    bed.run(&["targets"]).expect(1, "mine:a", "broken.toml:1: ");
+}
+
+/// A serial line: the board's end of it, and the device that the tool opens.
+fn line() -> (fs::File, String) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    (fs::File::from(master), name)
+}
+
+#[test]
+fn a_board_that_talks_is_listened_to() {
+    let bed = Bed::new();
+    let (mut board, device) = line();
+    // The tool begins to listen in the middle of a session.
+    let talk = [&bed.read("golden")[2000..], &bed.read("golden")].concat();
+    // Open at both ends until the test is over: a board without a reader talks all the same.
+    let _held = fs::File::options()
+        .read(true)
+        .write(true)
+        .open(&device)
+        .unwrap();
+    let talker = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(300));
+        board.write_all(talk.as_bytes()).unwrap();
+        board
+    });
+    let seen = bed.measure(&format!("serial:{device}@9600"), &[]);
+    let _board = talker.join().unwrap();
+    seen.expect(0, "semaphore.take", "saved: ");
+    let facts = bed.facts();
+    assert!(
+        facts.contains(&format!("target | serial:{device}@9600")),
+        "{facts:?}"
+    );
+}
+
+#[test]
+fn a_board_takes_its_orders_over_the_line() {
+    let bed = Bed::new();
+    let (mut board, device) = line();
+    let _held = fs::File::options()
+        .read(true)
+        .write(true)
+        .open(&device)
+        .unwrap();
+    bed.describe(
+        "unit = \"cycles\"\nserial = \"/dev/no-such-line\"\norder = \"line\"\nruns = 2\nsilence = 20\nreset = [\"HERE/reset\", \"{baud}\"]"
+            .replace("HERE", bed.folder.path().to_str().unwrap())
+            .as_str(),
+        "",
+    );
+    bed.script("reset", "echo \"$*\" >> resets");
+    let answers = [catalog("cycles"), whole("cycles", 7), whole("cycles", 8)];
+    let talker = thread::spawn(move || {
+        let mut heard = Vec::new();
+        for answer in answers {
+            let mut order = Vec::new();
+            let mut byte = [0];
+            while byte != *b"\n" {
+                board.read_exact(&mut byte).unwrap();
+                order.push(byte[0]);
+            }
+            heard.push(String::from_utf8(order).unwrap());
+            board.write_all(b"boot\n").unwrap();
+            board.write_all(answer.as_bytes()).unwrap();
+        }
+        (heard, board)
+    });
+    let on = format!("t.toml,serial={device}");
+    let seen = bed.run(&["run", "--format", "csv", "--on", &on, "fifo"]);
+    seen.expect(0, "fifo.put.user,ok", "saved: ");
+    let (heard, _board) = talker.join().unwrap();
+    assert_eq!(
+        heard,
+        [
+            "list\n",
+            "run samples=500 cases=c\n",
+            "run samples=500 cases=c\n"
+        ]
+    );
+    assert_eq!(bed.read("resets"), "115200\n115200\n115200\n");
+    let seen = bed.measure("t.toml", &[]);
+    seen.expect(
+        1,
+        "",
+        "there is no /dev/no-such-line; is the board connected?",
+    );
+}
+
+#[test]
+fn a_line_that_is_wrong_or_goes_away_is_told() {
+    let bed = Bed::new();
+    bed.measure("serial:/dev/null", &[])
+        .expect(1, "", "is no serial line");
+    let (mut board, device) = line();
+    let held = fs::File::options()
+        .read(true)
+        .write(true)
+        .open(&device)
+        .unwrap();
+    let on = format!("serial:{device}");
+    let noise = thread::spawn(move || {
+        for _ in 0..15 {
+            thread::sleep(Duration::from_millis(100));
+            board.write_all(b"\xfe\x81\xff").unwrap();
+        }
+        board
+    });
+    let seen = bed.measure(&on, &[]);
+    seen.expect(1, "", "check the baud rate: 115200");
+    let mut board = noise.join().unwrap();
+    bed.measure(&on, &[]).expect(1, "", "nothing was measured");
+    let golden = bed.read("golden");
+    let start: Vec<&str> = golden.split_inclusive('\n').take(300).collect();
+    let start = start.concat();
+    let leaver = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(300));
+        board.write_all(start.as_bytes()).unwrap();
+        thread::sleep(Duration::from_millis(300));
+        drop(board);
+    });
+    bed.expect_breakdown(&on, "the connection was lost");
+    leaver.join().unwrap();
+    drop(held);
+}
