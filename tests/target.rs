@@ -1,8 +1,6 @@
 //! Targets other than this Linux, as users see them: what `--on` names, what goes wrong with it,
 //! and what is saved of it.
 
-mod common;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -11,9 +9,9 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use common::here;
 use kernmark::record;
 use rustix::pty::{grantpt, openpt, ptsname, unlockpt, OpenptFlags};
+use rustix::termios::{tcgetattr, LocalModes};
 
 /// A record: its kind, its pairs and, for `bench`, a text.
 fn push(lines: &mut Vec<String>, words: &str) {
@@ -46,6 +44,9 @@ fn session(mode: &str, unit: &str, records: &[String]) -> String {
     push(&mut lines, &bye);
     lines.join("\n") + "\n"
 }
+
+/// The exit status that tests/golden/fake.log deserves: some of its cases fail on purpose.
+const GOLDEN: i32 = 1;
 
 const CASES: [&str; 3] = ["clock.read", "fifo.put.user", "lifo.put.user"];
 
@@ -83,7 +84,11 @@ impl Bed {
             bed.write(&format!("catalog.{unit}"), &catalog(unit));
             bed.write(&format!("whole.{unit}"), &whole(unit, 100));
         }
-        fs::copy(here("tests/golden/fake.log"), bed.path("golden")).unwrap();
+        fs::copy(
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/fake.log"),
+            bed.path("golden"),
+        )
+        .unwrap();
         bed
     }
 
@@ -215,8 +220,8 @@ fn what_a_command_prints_is_a_run() {
     let bed = Bed::new();
     let shown = bed.run(&["show", "golden", "--format", "csv"]);
     let seen = bed.measure("exec:cat golden", &[]);
-    seen.expect(0, "semaphore.take", "saved: ");
-    assert_eq!(seen.out, shown.out);
+    seen.expect(GOLDEN, "semaphore.take", "saved: ");
+    assert_eq!((seen.out, seen.status), (shown.out, shown.status));
     let saved = fs::read_to_string(bed.saved()).unwrap();
     assert!(saved.ends_with(&bed.read("golden")));
     let facts = bed.facts();
@@ -232,7 +237,7 @@ fn what_a_command_prints_is_a_run() {
 fn filters_select_what_is_shown_and_the_whole_stream_is_saved() {
     let bed = Bed::new();
     let seen = bed.measure("exec:cat golden", &["semaphore.take"]);
-    seen.expect(0, "semaphore.take", "");
+    seen.expect(GOLDEN, "semaphore.take", "");
     assert!(!seen.out.contains("semaphore.give"), "{}", seen.out);
     let saved = fs::read_to_string(bed.saved()).unwrap();
     assert!(saved.ends_with(&bed.read("golden")));
@@ -302,7 +307,7 @@ fn a_file_shows_the_numbers_that_show_shows() {
     for file in ["golden", "three"] {
         let shown = bed.run(&["show", file, "--format", "csv"]);
         let seen = bed.measure(&format!("file:{file}"), &["--check"]);
-        seen.expect(0, "clock.read,ok", "");
+        seen.expect(shown.status.unwrap(), "clock.read,ok", "");
         assert_eq!(seen.out, shown.out);
         let mut piped = bed.command(&["run", "--on", "file:-", "--format", "csv", "--check"]);
         piped.stdin(fs::File::open(bed.path(file)).unwrap());
@@ -582,7 +587,7 @@ fn a_build_that_fails_says_why() {
         .expect(1, "", "cannot start ./no-such");
     bed.describe("unit = \"cycles\"\ncomand = [\"AGENT\"]", "");
     bed.measure("t.toml", &[])
-        .expect(2, "", "t.toml:6: unknown field `comand`");
+        .expect(2, "", "t.toml:7: unknown field `comand`");
 }
 
 #[test]
@@ -640,11 +645,29 @@ fn targets_are_listed_with_their_boards_and_variants() {
 
 /// A serial line: the board's end of it, and the device that the tool opens.
 fn line() -> (fs::File, String) {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
     (fs::File::from(master), name)
+}
+
+/// Keeps a line open between two readers of it.
+fn hold(device: &str) -> fs::File {
+    let mut options = fs::File::options();
+    options.read(true).write(true).open(device).unwrap()
+}
+
+/// Waits until the tool has set up the line: it does not echo any more.
+fn wait_for_reader(board: &fs::File) {
+    for _ in 0..2000 {
+        let modes = tcgetattr(board).unwrap().local_modes;
+        if !modes.contains(LocalModes::ECHO) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("nobody opens the line");
 }
 
 #[test]
@@ -652,21 +675,21 @@ fn a_board_that_talks_is_listened_to() {
     let bed = Bed::new();
     let (mut board, device) = line();
     // The tool begins to listen in the middle of a session.
-    let talk = [&bed.read("golden")[2000..], &bed.read("golden")].concat();
-    // Open at both ends until the test is over: a board without a reader talks all the same.
-    let _held = fs::File::options()
-        .read(true)
-        .write(true)
-        .open(&device)
-        .unwrap();
+    let golden = bed.read("golden");
+    let talk = golden[golden.len() - 1000..].to_owned() + &golden;
+    let held = hold(&device);
     let talker = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(300));
+        wait_for_reader(&board);
         board.write_all(talk.as_bytes()).unwrap();
         board
     });
-    let seen = bed.measure(&format!("serial:{device}@9600"), &[]);
-    let _board = talker.join().unwrap();
-    seen.expect(0, "semaphore.take", "saved: ");
+    let sessions = golden.matches("mode=run").count().to_string();
+    let on = format!("serial:{device}@9600");
+    let seen = bed.measure(&on, &["--runs", &sessions]);
+    seen.expect(GOLDEN, "semaphore.take", "saved: ");
+    let _ends = (talker.join().unwrap(), held);
+    let shown = bed.run(&["show", "golden", "--format", "csv"]);
+    assert_eq!(seen.out, shown.out);
     let facts = bed.facts();
     assert!(
         facts.contains(&format!("target | serial:{device}@9600")),
@@ -678,11 +701,7 @@ fn a_board_that_talks_is_listened_to() {
 fn a_board_takes_its_orders_over_the_line() {
     let bed = Bed::new();
     let (mut board, device) = line();
-    let _held = fs::File::options()
-        .read(true)
-        .write(true)
-        .open(&device)
-        .unwrap();
+    let _held = hold(&device);
     bed.describe(
         "unit = \"cycles\"\nserial = \"/dev/no-such-line\"\norder = \"line\"\nruns = 2\nsilence = 20\nreset = [\"HERE/reset\", \"{baud}\"]"
             .replace("HERE", bed.folder.path().to_str().unwrap())
@@ -733,11 +752,7 @@ fn a_line_that_is_wrong_or_goes_away_is_told() {
     bed.measure("serial:/dev/null", &[])
         .expect(1, "", "is no serial line");
     let (mut board, device) = line();
-    let held = fs::File::options()
-        .read(true)
-        .write(true)
-        .open(&device)
-        .unwrap();
+    let held = hold(&device);
     let on = format!("serial:{device}");
     let noise = thread::spawn(move || {
         for _ in 0..15 {
@@ -756,6 +771,7 @@ fn a_line_that_is_wrong_or_goes_away_is_told() {
     let leaver = thread::spawn(move || {
         thread::sleep(Duration::from_millis(300));
         board.write_all(start.as_bytes()).unwrap();
+        // Time to read it: what is not read is lost with the line.
         thread::sleep(Duration::from_millis(300));
         drop(board);
     });

@@ -78,6 +78,8 @@ pub struct Watch {
     measured: u32,
     /// When the end was announced, where the source ends after that.
     parting: Option<Instant>,
+    /// Whether the session has come to its end.
+    over: bool,
 }
 
 impl Watch {
@@ -96,6 +98,7 @@ impl Watch {
             measuring: false,
             measured: 0,
             parting: None,
+            over: false,
         }
     }
 
@@ -126,11 +129,16 @@ impl Watch {
             rest = &rest[line.min(LONGEST_LINE)..];
         }
         self.rest = rest.to_vec();
+        self.over = ending.is_some();
         ending
     }
 
-    /// Hands on what came without a line end: nothing more will.
+    /// Hands on what came without a line end: nothing more will. What came after the session's end
+    /// is of no session.
     pub fn flush(&mut self, take: &mut dyn FnMut(&[u8])) {
+        if self.over {
+            return;
+        }
         let rest = std::mem::take(&mut self.rest);
         if !rest.is_empty() {
             self.line(&rest, take);
