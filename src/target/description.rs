@@ -51,6 +51,8 @@ pub struct Board {
     pub about: String,
     unit: ClockUnit,
     #[serde(default)]
+    build: Vec<String>,
+    #[serde(default)]
     needs: BTreeMap<String, String>,
     command: Option<Vec<String>>,
     serial: Option<String>,
@@ -195,6 +197,10 @@ impl Description {
                 return Err(at("a name has letters, digits, - and _".to_owned()));
             }
             board.check(self.image.is_some()).map_err(at)?;
+            if !board.build.is_empty() && self.build.is_empty() {
+                return Err(at("`build` adds to a build that there is not".to_owned()));
+            }
+            check_words("build", &board.build, &["agent", "out", "board", "image"]).map_err(at)?;
         }
         for (name, variant) in &self.variants {
             let at = |why: String| format!("[variants.{name}]: {why}");
@@ -228,7 +234,8 @@ impl Description {
         let Some(board) = self.boards.get(name) else {
             return Err(unknown("board", name, self.boards.keys()));
         };
-        let mut build = self.build.clone();
+        let mut build = [&self.build[..], &board.build].concat();
+        let common = build.len();
         let mut words = Vec::new();
         for variant in &choice.variants {
             let Some(found) = self.variants.get(variant) else {
@@ -249,7 +256,7 @@ impl Description {
                     other.split_once('=').map(|(key, _)| key)
                         == word.split_once('=').map(|(key, _)| key)
                 };
-                let before = &build[self.build.len()..];
+                let before = &build[common..];
                 if let Some(other) = before.iter().find(same).filter(|_| word.contains('=')) {
                     return Err(format!(
                         "the variants {} exclude each other: one sets {other}, another {word}",
@@ -487,6 +494,7 @@ baud = 9600
 order = "line"
 silence = 3
 reset = ["reset", "{serial}@{baud}"]
+build = ["BOARD=a"]
 [variants.x]
 about = "x"
 build = ["X=1"]
@@ -531,6 +539,7 @@ boards = ["b"]
         );
         assert_eq!(one.variant(), "x");
         let other = chosen("t:b,serial=/dev/x").unwrap().filled(&places);
+        assert_eq!(other.build.last().unwrap(), "BOARD=a");
         assert_eq!(other.reset, words(&["reset", "/dev/x@9600"]));
         assert_eq!(
             (other.samples, other.runs, other.unit),
