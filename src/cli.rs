@@ -79,6 +79,9 @@ pub enum Command {
     Run(Run),
     /// List what can be measured
     List(List),
+    /// Measure several targets or variants and show them side by side
+    #[command(after_help = after_help())]
+    Matrix(Matrix),
     /// Show a saved run
     Show(Show),
     /// List the targets that `--on` can name, their boards and variants
@@ -121,34 +124,15 @@ pub struct Run {
     #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", help = ON, long_help = ON_LONG)]
     pub on: Spec,
 
-    /// Be done within 5 s: fewer replicates, fewer samples
-    #[arg(long)]
-    pub quick: bool,
+    /// How much is measured.
+    #[command(flatten)]
+    pub effort: Effort,
 
     /// Only check that everything can be measured here and that every proof holds
     ///
     /// Few replicates with few samples; their numbers are not saved unless -o says where.
     #[arg(long, conflicts_with = "quick")]
     pub check: bool,
-
-    /// Replicates: processes or boots that each measure everything afresh [default: 10; quick: 7;
-    /// check: 3; --on: as its description says, or 1]
-    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub runs: Option<u32>,
-
-    /// Most samples of each case in a replicate [default: 500; quick: 100; check: 20;
-    /// --on: as its description says]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=1_000_000))]
-    pub samples: Option<u32>,
-
-    /// Seconds that the whole run may take; 0 is no bound [default: 25; quick: 4.2; check: 10;
-    /// --on: 0]
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    pub time_budget: Option<Duration>,
-
-    /// Seed of the order of cases [default: from the time]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u32>,
 
     /// CPU to measure on [default: the last one allowed]
     #[arg(long, value_name = "N")]
@@ -180,6 +164,58 @@ pub struct Run {
     /// Seconds without output after which the agent counts as hung
     #[arg(long, value_name = "S", value_parser = seconds, hide = true)]
     pub case_timeout: Option<Duration>,
+}
+
+/// How much is measured.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Effort {
+    /// Be done within 5 s: fewer replicates, fewer samples
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Replicates: processes or boots that each measure everything afresh [default: 10; quick: 7;
+    /// check: 3; --on: as its description says, or 1]
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: Option<u32>,
+
+    /// Most samples of each case in a replicate [default: 500; quick: 100; check: 20;
+    /// --on: as its description says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=1_000_000))]
+    pub samples: Option<u32>,
+
+    /// Seconds that the whole run may take; 0 is no bound [default: 25; quick: 4.2; check: 10;
+    /// --on: 0]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub time_budget: Option<Duration>,
+
+    /// Seed of the order of cases [default: from the time]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u32>,
+}
+
+/// The arguments of `matrix`.
+#[derive(Args, Debug)]
+pub struct Matrix {
+    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+
+    /// What to measure; several make a column each [default: linux]
+    #[arg(long, value_name = "SPEC", long_help = ON_LONG)]
+    pub on: Vec<String>,
+
+    /// A variant of it, `default` or such as `canaries+O3`, or an option, `key=value`; several make
+    /// a column each
+    #[arg(long = "variant", value_name = "VARIANT")]
+    pub variants: Vec<String>,
+
+    /// How much is measured.
+    #[command(flatten)]
+    pub effort: Effort,
+
+    /// How to print the matrix
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
 }
 
 /// The arguments of `list`.

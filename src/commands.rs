@@ -1,5 +1,6 @@
 //! The commands: what each [`cli::Command`] does. Their exit status is returned, never taken.
 
+mod matrix;
 pub mod run;
 mod targets;
 
@@ -15,6 +16,7 @@ use crate::doctor::{self, Probes};
 use crate::filter;
 use crate::interrupt::Interrupt;
 use crate::machine::Machine;
+use crate::matrix::Column;
 use crate::measure;
 use crate::progress::Progress;
 use crate::report::terminal::{Colour, Style};
@@ -55,6 +57,7 @@ pub fn dispatch(arguments: Arguments) -> Outcome {
         None => run::run(&cli::Run::default()),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::List(arguments)) => list(&arguments),
+        Some(Command::Matrix(arguments)) => matrix::matrix(&arguments),
         Some(Command::Show(arguments)) => show(&arguments),
         Some(Command::Targets(arguments)) => targets::targets(&arguments),
         Some(Command::Doctor) => examine(),
@@ -169,6 +172,15 @@ fn show(arguments: &cli::Show) -> Outcome {
 fn examine() -> Outcome {
     let findings = doctor::examine(&Machine::read(Path::new("/")), &Probes::take(WATCH));
     print(report::doctor::render(&findings, &style()).as_bytes())
+}
+
+fn formatted_matrix(columns: &[Column], format: Format) -> String {
+    match format {
+        Format::Table => report::matrix::table(columns, &style()),
+        Format::Json => export::json::matrix(columns),
+        Format::Csv => export::csv::matrix(columns),
+        Format::Md => export::markdown::matrix(columns),
+    }
 }
 
 fn formatted(run: &Run, format: Format) -> String {

@@ -120,7 +120,7 @@ pub fn measure_target(
     let progress = Progress::new();
     let wanted = Wanted {
         silence: arguments.case_timeout,
-        sessions: arguments.runs,
+        sessions: arguments.effort.runs,
         progress: &progress,
     };
     let is_file = matches!(target, Known::File(_));
@@ -426,7 +426,7 @@ fn writable(path: &Path) -> Result<(), Failure> {
 }
 
 /// Refuses arguments that the target cannot heed.
-fn check(target: &Known, arguments: &cli::Run) -> Result<(), Failure> {
+pub(super) fn check(target: &Known, arguments: &cli::Run) -> Result<(), Failure> {
     let mut ignored: Vec<(bool, &str)> = Vec::new();
     let (here, hears) = match target {
         Known::Linux => (true, true),
@@ -438,9 +438,9 @@ fn check(target: &Known, arguments: &cli::Run) -> Result<(), Failure> {
         ignored.push((arguments.no_realtime, "--no-realtime"));
     }
     if !hears {
-        ignored.push((arguments.samples.is_some(), "--samples"));
-        ignored.push((arguments.quick, "--quick"));
-        ignored.push((arguments.time_budget.is_some(), "--time-budget"));
+        ignored.push((arguments.effort.samples.is_some(), "--samples"));
+        ignored.push((arguments.effort.quick, "--quick"));
+        ignored.push((arguments.effort.time_budget.is_some(), "--time-budget"));
     }
     if let Some((_, option)) = ignored.iter().find(|(given, _)| *given) {
         return Err(Failure::Usage(if hears {
@@ -468,7 +468,7 @@ fn check(target: &Known, arguments: &cli::Run) -> Result<(), Failure> {
 }
 
 fn plan(target: &Known, arguments: &cli::Run) -> Plan {
-    let (runs, samples, seconds) = match (target, arguments.check, arguments.quick) {
+    let (runs, samples, seconds) = match (target, arguments.check, arguments.effort.quick) {
         // Three, so that what one stray interrupt spoils is not taken for a fault of the port.
         (Known::Linux, true, _) => (3, 20, 10.0),
         // One more than an interval needs, so that a replicate that is lost does not cost it.
@@ -483,13 +483,14 @@ fn plan(target: &Known, arguments: &cli::Run) -> Plan {
         (Known::Serial { .. } | Known::Exec(_) | Known::File(_), _, _) => (1, 0, 0.0),
     };
     let time = arguments
+        .effort
         .time_budget
         .unwrap_or(Duration::from_secs_f64(seconds));
     Plan {
-        runs: arguments.runs.unwrap_or(runs),
-        samples: arguments.samples.unwrap_or(samples),
+        runs: arguments.effort.runs.unwrap_or(runs),
+        samples: arguments.effort.samples.unwrap_or(samples),
         time: (!time.is_zero()).then_some(time),
-        seed: arguments.seed.unwrap_or_else(|| fastrand::u32(..)),
+        seed: arguments.effort.seed.unwrap_or_else(|| fastrand::u32(..)),
         settings: match target {
             Known::Linux => linux_settings(arguments),
             _ => Vec::new(),

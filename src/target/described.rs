@@ -288,7 +288,7 @@ impl<'a> Described<'a> {
 
 /// What a semihosting order adds to an emulator's command.
 fn semihosting(words: &[String]) -> [String; 2] {
-    let mut config = "enable=on,target=native".to_owned();
+    let mut config = "enable=on,target=native,chardev=console".to_owned();
     for word in words {
         config.push_str(",arg=");
         config.push_str(&word.replace(',', ",,"));
@@ -366,7 +366,7 @@ mod tests {
             semihosting(&words),
             [
                 "-semihosting-config",
-                "enable=on,target=native,arg=run,arg=a=1,,2"
+                "enable=on,target=native,chardev=console,arg=run,arg=a=1,,2"
             ]
         );
     }

@@ -1,0 +1,194 @@
+//! The command `matrix`: a run of each target and variant, side by side.
+
+use super::run::{check, measure_target, plan_target, Made};
+use super::{formatted_matrix, interrupt, print, Failure, Outcome};
+use crate::cli;
+use crate::matrix::Column;
+use crate::target::spec::{Spec, DEFAULT};
+
+/// A column that is to be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wanted {
+    name: String,
+    spec: Spec,
+}
+
+/// Measures each column, saves its run, and shows them all.
+pub(super) fn matrix(arguments: &cli::Matrix) -> Outcome {
+    let wanted = columns(&arguments.on, &arguments.variants).map_err(Failure::Usage)?;
+    let runs: Vec<cli::Run> = wanted
+        .iter()
+        .map(|column| cli::Run {
+            filters: arguments.filters.clone(),
+            on: column.spec.clone(),
+            effort: arguments.effort.clone(),
+            ..cli::Run::default()
+        })
+        .collect();
+    // A typo in the last column is found before the first is measured.
+    for run in &runs {
+        check(&plan_target(&run.on)?, run)?;
+    }
+    let interrupt = interrupt()?;
+    let mut columns = Vec::new();
+    let mut status = cli::OK;
+    let mut failure = None;
+    for (run, Wanted { name, spec }) in runs.iter().zip(wanted) {
+        let made = match measure_target(&spec, run, &interrupt) {
+            Ok(Some(made)) => made,
+            Ok(None) => {
+                status = cli::INTERRUPTED;
+                break;
+            }
+            // What was measured until now is shown all the same.
+            Err(Failure::Failed(why)) if !columns.is_empty() => {
+                failure = Some(Failure::Failed(format!("{spec}: {why}")));
+                break;
+            }
+            Err(other) => return Err(other),
+        };
+        tell(&made);
+        status = status.max(made.exit_status());
+        columns.push(Column {
+            name,
+            run: made.run,
+        });
+        if status == cli::INTERRUPTED {
+            break;
+        }
+    }
+    if !columns.is_empty() {
+        print(formatted_matrix(&columns, arguments.format).as_bytes())?;
+    }
+    failure.map_or(Ok(status), Err)
+}
+
+fn tell(made: &Made) {
+    if let Some(path) = &made.path {
+        eprintln!("saved: {}", path.display());
+    }
+}
+
+/// Every variant of every target; each is named by what sets it apart.
+fn columns(on: &[String], variants: &[String]) -> Result<Vec<Wanted>, String> {
+    let linux = ["linux".to_owned()];
+    let default = [DEFAULT.to_owned()];
+    let on = if on.is_empty() { &linux } else { on };
+    let several = on.len() > 1;
+    let mut wanted = Vec::new();
+    for target in on {
+        for variant in if variants.is_empty() {
+            &default
+        } else {
+            variants
+        } {
+            let name = match (several, variants.is_empty()) {
+                (_, true) => target.clone(),
+                (true, false) => format!("{target} {variant}"),
+                (false, false) => variant.clone(),
+            };
+            let spec = with(target, variant)?;
+            wanted.push(Wanted { name, spec });
+        }
+    }
+    if wanted.len() < 2 {
+        return Err(
+            "a matrix has two columns at least: name several targets (--on) or variants (--variant)"
+                .to_owned(),
+        );
+    }
+    Ok(wanted)
+}
+
+/// The target with a variant (`canaries`) or an option (`key=value`).
+fn with(target: &str, variant: &str) -> Result<Spec, String> {
+    let spec: Spec = target.parse()?;
+    if variant == DEFAULT {
+        return Ok(spec);
+    }
+    if !matches!(spec, Spec::Described(_)) {
+        return Err(format!("{spec} has no variant but `{DEFAULT}`"));
+    }
+    let option = if variant.contains('=') {
+        variant.to_owned()
+    } else {
+        format!("variant={variant}")
+    };
+    format!("{target},{option}").parse()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(on: &[&str], variants: &[&str]) -> Result<Vec<(String, String)>, String> {
+        let owned = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
+        let columns = columns(&owned(on), &owned(variants))?;
+        Ok(columns
+            .into_iter()
+            .map(|column| (column.name, column.spec.to_string()))
+            .collect())
+    }
+
+    fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
+        list.iter()
+            .map(|&(name, spec)| (name.to_owned(), spec.to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn a_column_is_named_by_what_sets_it_apart() {
+        assert_eq!(
+            named(&["freertos"], &["default", "canaries+O3"]).unwrap(),
+            pairs(&[
+                ("default", "freertos"),
+                ("canaries+O3", "freertos,variant=O3+canaries"),
+            ])
+        );
+        assert_eq!(
+            named(&["linux", "freertos:m3"], &[]).unwrap(),
+            pairs(&[("linux", "linux"), ("freertos:m3", "freertos:m3")])
+        );
+        assert_eq!(
+            named(&["a:x", "b"], &["default", "O3"]).unwrap(),
+            pairs(&[
+                ("a:x default", "a:x"),
+                ("a:x O3", "a:x,variant=O3"),
+                ("b default", "b"),
+                ("b O3", "b,variant=O3"),
+            ])
+        );
+    }
+
+    #[test]
+    fn a_variant_adds_to_those_of_its_target() {
+        assert_eq!(
+            named(&["a,variant=userspace"], &["default", "O3"]).unwrap(),
+            pairs(&[
+                ("default", "a,variant=userspace"),
+                ("O3", "a,variant=O3+userspace"),
+            ])
+        );
+    }
+
+    #[test]
+    fn an_option_is_no_variant() {
+        assert_eq!(
+            named(&["a"], &["default", "baud=9600"]).unwrap()[1].1,
+            "a,baud=9600"
+        );
+    }
+
+    #[test]
+    fn what_makes_no_matrix_is_refused() {
+        for (on, variants) in [
+            (&["freertos"][..], &[][..]),
+            (&[], &[]),
+            (&[], &["default", "O3"]),
+            (&["exec:true"], &["default", "O3"]),
+            (&["freertos"], &["default", "no such thing"]),
+        ] {
+            assert!(named(on, variants).is_err(), "{on:?} {variants:?}");
+        }
+    }
+}
