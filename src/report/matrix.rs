@@ -17,7 +17,7 @@ use crate::summary::Status;
 /// Blanks between the columns of two runs: more than between a number and its difference.
 const WIDE_GAP: usize = 3;
 /// A heading that is longer is broken into lines, unless its figures are as wide.
-const HEADING: usize = 14;
+const HEADING: usize = 16;
 /// What stands above the means of the ratios.
 const RATIOS: &str = "ratio to the first column";
 /// A text stands below longer names of columns, not beside them.
@@ -491,7 +491,13 @@ impl Layout {
     fn write(&self, out: &mut String, block: &[usize], rows: &[&Row], style: Style) {
         let spans: Vec<&Span> = block.iter().map(|at| &self.spans[*at]).collect();
         self.write_heading(out, &spans, style);
-        let places: Vec<(usize, &Row)> = rows.iter().copied().enumerate().collect();
+        // A row in which no column of the block has a number is in another block.
+        let measured = |row: &Row| {
+            let mut cells = block.iter().filter_map(|at| row.cells[*at].as_ref());
+            cells.any(|cell| cell.median().is_some())
+        };
+        let places = rows.iter().copied().enumerate();
+        let places: Vec<(usize, &Row)> = places.filter(|(_, row)| measured(row)).collect();
         for (object, rows) in grouped(&places, |(_, row)| object(&row.id).to_owned()) {
             out.push_str(&style.paint(Ink::Bold, &plain(&object)));
             out.push('\n');

@@ -241,10 +241,8 @@ fn agent(run: &Run) -> Vec<String> {
             run.sessions.len()
         )
     });
-    parts.extend(session_fact(run, "compiler").map(|compiler| {
-        let flags = session_fact(run, "flags").unwrap_or("");
-        format!("built by {compiler} {flags}").trim_end().to_owned()
-    }));
+    parts.extend(session_fact(run, "compiler").map(|compiler| format!("built by {compiler}")));
+    parts.extend(session_fact(run, "flags").map(str::to_owned));
     parts
 }
 

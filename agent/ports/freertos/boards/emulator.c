@@ -28,9 +28,16 @@ void emulator_write(const char *bytes, size_t n)
 	if (handle < 0)
 		handle = board_call_emulator(OPEN, &console);
 	block.handle = (size_t)handle;
-	block.bytes = bytes;
-	block.n = n;
-	board_call_emulator(WRITE, &block);
+	/* It takes what its reader leaves room for, and returns how much is left. */
+	while (n) {
+		size_t left;
+
+		block.bytes = bytes;
+		block.n = n;
+		left = (size_t)board_call_emulator(WRITE, &block);
+		bytes += n - left;
+		n = left;
+	}
 }
 
 void emulator_end(int status)
