@@ -1,6 +1,6 @@
 //! The command `matrix`: a run of each target and variant, side by side.
 
-use super::run::{check, measure_target, plan_target, Made};
+use super::run::{check, measure_target, plan_target, shown, Made};
 use super::{formatted_matrix, interrupt, print, Failure, Outcome};
 use crate::cli;
 use crate::matrix::Column;
@@ -51,7 +51,7 @@ pub(super) fn matrix(arguments: &cli::Matrix) -> Outcome {
         status = status.max(made.exit_status());
         columns.push(Column {
             name,
-            run: made.run,
+            run: shown(&made, &arguments.filters),
         });
         if status == cli::INTERRUPTED {
             break;

@@ -90,7 +90,7 @@ pub(super) fn run(arguments: &cli::Run) -> Outcome {
 }
 
 /// The part of a run that the filters select: a target without orders measures more.
-fn shown(made: &Made, filters: &[String]) -> Run {
+pub(super) fn shown(made: &Made, filters: &[String]) -> Run {
     let mut shown = made.run.clone();
     if made.orders == Orders::None {
         let selected = |id: &str| id == measure::CLOCK || picked(id, filters);

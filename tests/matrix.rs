@@ -1,0 +1,228 @@
+//! Runs side by side, as users see them; with the real FreeRTOS where its tools are here.
+
+// Other test programs need the rest of it.
+#[allow(dead_code)]
+mod common;
+
+use std::collections::HashMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use common::{here, skipped};
+
+/// A folder of a test's own, and the tool in it.
+struct Bed {
+    folder: tempfile::TempDir,
+}
+
+impl Bed {
+    fn new() -> Bed {
+        Bed {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let cargo = env::var_os("CARGO_HOME")
+            .map(PathBuf::from)
+            .or_else(|| Some(Path::new(&env::var_os("HOME")?).join(".cargo")));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kernmark"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", env::var_os("PATH").unwrap())
+            .env("XDG_DATA_HOME", self.path("data"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .env("KERNMARK_LOCK", self.path("lock"))
+            .stdin(Stdio::null());
+        command.envs(cargo.map(|cargo| ("CARGO_HOME", cargo)));
+        command
+            .envs(env::var_os("FREERTOS_KERNEL_PATH").map(|path| ("FREERTOS_KERNEL_PATH", path)));
+        command.output().unwrap()
+    }
+
+    /// How many runs were saved.
+    fn saved(&self) -> usize {
+        fs::read_dir(self.path("data/kernmark/runs")).map_or(0, Iterator::count)
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Whether FreeRTOS cannot be built and run here, which is told.
+fn lacks_freertos(what: &str) -> bool {
+    let path = env::var_os("PATH").unwrap();
+    let is_there = |program: &str| env::split_paths(&path).any(|dir| dir.join(program).is_file());
+    for program in ["arm-none-eabi-gcc", "qemu-system-arm"] {
+        if !is_there(program) {
+            skipped(what, &format!("there is no {program}"));
+            return true;
+        }
+    }
+    false
+}
+
+/// The medians of the CSV form of a matrix, by metric and column.
+fn medians(csv: &str) -> HashMap<(String, String), f64> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let headers = reader.headers().unwrap().clone();
+    let at = |name: &str| headers.iter().position(|header| header == name).unwrap();
+    let (metric, column, median) = (at("id"), at("column"), at("ticks"));
+    reader
+        .records()
+        .map(|record| {
+            let record = record.unwrap();
+            let key = (record[metric].to_owned(), record[column].to_owned());
+            (key, record[median].parse().unwrap_or(f64::NAN))
+        })
+        .collect()
+}
+
+#[test]
+fn freertos_is_built_and_measured_in_instructions() {
+    if lacks_freertos("kernmark run --on freertos") {
+        return;
+    }
+    let bed = Bed::new();
+    let arguments = ["run", "--on", "freertos", "--quick", "semaphore.take"];
+    let output = bed.run(&arguments);
+    let report = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{report}{output:?}");
+    for part in [
+        "freertos:m4",
+        "FreeRTOS V",
+        "QEMU emulator",
+        "instr per operation",
+        "image    text",
+        "of the kernel: text",
+        "take.blocking.k_to_k",
+    ] {
+        assert!(report.contains(part), "{part} is not in\n{report}");
+    }
+    // An instruction is no time, and the machine that emulates does not matter.
+    for part in [" ns", "GHz", "governor", "cycles"] {
+        assert!(!report.contains(part), "{part} is in\n{report}");
+    }
+    assert_eq!(bed.saved(), 1);
+}
+
+#[test]
+fn a_matrix_of_variants_shows_what_each_costs() {
+    if lacks_freertos("kernmark matrix --on freertos") {
+        return;
+    }
+    let bed = Bed::new();
+    let arguments = [
+        "matrix",
+        "--on",
+        "freertos:m3",
+        "--variant",
+        "default",
+        "--variant",
+        "canaries",
+        "--variant",
+        "userspace+canaries",
+        "--quick",
+        "--format",
+        "csv",
+        "semaphore.take.blocking",
+    ];
+    let output = bed.run(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(bed.saved(), 3);
+    let medians = medians(&text(&output.stdout));
+    let of = |metric: &str, column: &str| medians[&(metric.to_owned(), column.to_owned())];
+    let blocking = "semaphore.take.blocking.k_to_k";
+    assert!(of(blocking, "canaries") > of(blocking, "default"));
+    assert!(of(blocking, "userspace+canaries") > of(blocking, "canaries"));
+    // A system call on each side costs more than none.
+    let user = of("semaphore.take.blocking.u_to_u", "userspace+canaries");
+    assert!(user > of(blocking, "userspace+canaries"));
+}
+
+/// A run of Linux: a saved stream whose numbers are time.
+fn golden() -> String {
+    format!("file:{}", here("tests/golden/fake.log").display())
+}
+
+#[test]
+fn instructions_and_time_are_never_compared() {
+    if lacks_freertos("kernmark matrix --on freertos --on ...") {
+        return;
+    }
+    let bed = Bed::new();
+    let output = bed.run(&["matrix", "--on", "freertos", "--on", &golden(), "--check"]);
+    assert_eq!(output.status.code(), Some(2), "--check is not for a matrix");
+    let output = bed.run(&["matrix", "--on", "freertos", "--on", &golden(), "fifo"]);
+    let table = text(&output.stdout);
+    assert!(
+        table.contains("instructions are never compared with time"),
+        "{table}{output:?}"
+    );
+    assert!(table.contains(" instr") && table.contains(" ns"), "{table}");
+    let shown = table.lines().filter(|line| line.contains(" instr"));
+    assert!(shown.clone().count() > 1, "{table}");
+    for line in shown {
+        assert!(!line.contains('%'), "{line}");
+    }
+}
+
+#[test]
+fn what_was_measured_is_shown_when_the_next_target_fails() {
+    let bed = Bed::new();
+    let output = bed.run(&["matrix", "--on", &golden(), "--on", "exec:exit 3"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stdout).contains("clock"), "{output:?}");
+    let said = text(&output.stderr);
+    assert!(said.contains("exec:exit 3"), "{said}");
+    assert_eq!(bed.saved(), 1);
+}
+
+#[test]
+fn nothing_is_measured_when_a_column_makes_no_sense() {
+    let bed = Bed::new();
+    for arguments in [
+        &["--on", "freertos"][..],
+        &[
+            "--on",
+            "freertos",
+            "--variant",
+            "default",
+            "--variant",
+            "canary",
+        ],
+        &[
+            "--on",
+            "freertos:m5",
+            "--variant",
+            "default",
+            "--variant",
+            "O3",
+        ],
+        &[
+            "--on",
+            "freertos:virt",
+            "--variant",
+            "default",
+            "--variant",
+            "userspace",
+        ],
+        &["--on", &golden(), "--on", "freertos", "--variant", "O3"],
+        &["--variant", "default", "--variant", "O3"],
+    ] {
+        let output = bed.run(&[&["matrix"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+        assert!(!output.stderr.is_empty(), "{arguments:?}");
+        assert_eq!(bed.saved(), 0, "{arguments:?}");
+    }
+}
