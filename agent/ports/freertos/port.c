@@ -330,10 +330,11 @@ void port_thread_reap(struct port_thread *t)
 
 void vApplicationIdleHook(void);
 
+/* The idle task runs where it is awaited, or where nothing will ever run again. */
 void vApplicationIdleHook(void)
 {
 	if (!port.await_idle)
-		return;
+		die("every thread waits: a wake was lost");
 	port.await_idle = false;
 	xSemaphoreGive(port.idled);
 }
