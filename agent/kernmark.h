@@ -126,7 +126,7 @@ struct km_counts {
 	uint32_t preempted;	/* and how many of them any other may have forced */
 	uint32_t faults;	/* page faults of these threads */
 	uint32_t strayed;	/* threads free to leave their CPU, or on another */
-	uint32_t demoted;	/* threads at another priority or policy than asked */
+	uint32_t demoted;	/* threads at another priority, policy or mode than asked */
 };
 
 /*

@@ -7,6 +7,7 @@
  *   BOARD_HAS_CLZ		whether the kernel may look for the highest
  *				priority by counting leading zeros,
  *   board_now()		reads the clock,
+ *   board_user()		whether the thread that calls it lacks privilege,
  *   board_irq_raise()		raises an interrupt, which calls port_irq_handler(),
  *				and returns after it,
  *   board_call_emulator()	a call of the emulator: boards/emulator.h,

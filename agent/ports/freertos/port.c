@@ -22,6 +22,7 @@ struct seat {
 	void (*body)(struct km_run *r);
 	struct km_run *run;
 	TaskHandle_t task;
+	bool user;
 };
 
 /* A kernel object of the part. */
@@ -33,6 +34,7 @@ struct object {
 static struct {
 	struct seat seat[PORT_THREADS];
 	volatile uint32_t left;		/* threads of the part that have not ended */
+	volatile uint32_t misplaced;	/* those in another mode than asked */
 	SemaphoreHandle_t ended;	/* given by the last of them */
 	struct object object[PORT_OBJECTS + 4];
 	uint32_t objects;
@@ -223,6 +225,7 @@ static void sit(void *argument)
 {
 	struct seat *s = argument;
 
+	port.misplaced += board_user() != s->user;
 	s->body(s->run);
 	/* No interrupt comes that could wake another thread in between. */
 	if (!--port.left)
@@ -244,6 +247,7 @@ static const char *run_seats(const struct km_thread *threads, uint32_t n,
 
 		s->body = threads[i].role->body;
 		s->run = r;
+		s->user = threads[i].user;
 		s->task = threads[i].user ?
 			  make_user_task(sit, s, level, STACK_OF(i)) :
 			  make_kernel_task(sit, s, level);
@@ -261,10 +265,12 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 	const char *wrong;
 
 	port.uncounted = 0;
+	port.misplaced = 0;
 	for (uint32_t i = 0; i < n; i++)
 		port.seat[i].task = NULL;
 	wrong = run_seats(threads, n, r);
 	counts->switches += port_switches - before - port.uncounted;
+	counts->demoted += port.misplaced;
 	/* They have suspended themselves, or have not begun. */
 	for (uint32_t i = 0; i < n; i++) {
 		TaskHandle_t task = port.seat[i].task;
@@ -293,6 +299,7 @@ static void live_as_user(void *argument)
 	struct port_thread *t = argument;
 
 	t->body(t->run);
+	port.misplaced += !board_user();
 	vTaskSuspend(NULL);
 }
 

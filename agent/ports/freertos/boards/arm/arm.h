@@ -18,6 +18,7 @@
 #define configKERNEL_INTERRUPT_PRIORITY		0xff
 
 #ifndef __ASSEMBLER__
+#include <stdbool.h>
 #include <stdint.h>
 
 #define BOARD_REGISTER(address) (*(volatile uint32_t *)(address))
@@ -33,6 +34,15 @@ static inline uint32_t board_now(void)
 			 ".popsection"
 			 : "=r"(now) : "r"(BOARD_COUNTER) : "memory");
 	return now;
+}
+
+/* Whether this thread runs without privilege. */
+static inline bool board_user(void)
+{
+	uint32_t control;
+
+	__asm__ volatile("mrs %0, control" : "=r"(control));
+	return control & 1;
 }
 
 /* Returns after the interrupt. Unprivileged threads may do this. */
