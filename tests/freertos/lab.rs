@@ -1,0 +1,309 @@
+//! Images of the port to `FreeRTOS`, built once each, and what they print in the emulator.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use kernmark::run::{Entry, Metric, Outcome, Replicate, Run};
+use kernmark::session::Reader;
+
+use crate::common::{here, make, scratch, skipped};
+
+/// A board as the emulator has it.
+#[derive(Debug)]
+pub struct Board {
+    pub name: &'static str,
+    pub machine: &'static str,
+    /// An instruction takes two to the power of so many nanoseconds.
+    pub shift: u32,
+}
+
+pub const M4: Board = Board {
+    name: "m4",
+    machine: "netduinoplus2",
+    shift: 0,
+};
+pub const M3: Board = Board {
+    name: "m3",
+    machine: "netduino2",
+    shift: 0,
+};
+pub const AN386: Board = Board {
+    name: "an386",
+    machine: "mps2-an386",
+    shift: 7,
+};
+pub const AN385: Board = Board {
+    name: "an385",
+    machine: "mps2-an385",
+    shift: 7,
+};
+
+/// An image and the board that it is for.
+#[derive(Debug)]
+pub struct Image {
+    pub board: &'static Board,
+    /// What it was built with, for messages.
+    pub name: String,
+    pub elf: PathBuf,
+}
+
+/// What the emulator did with an order.
+pub struct Session {
+    /// Its exit status; `None`: it was ended by the time limit.
+    pub status: Option<i32>,
+    pub stream: Vec<u8>,
+}
+
+impl Session {
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stream).into_owned()
+    }
+
+    pub fn run(&self) -> Run {
+        read(&self.stream)
+    }
+}
+
+pub fn read(stream: &[u8]) -> Run {
+    let mut reader = Reader::new();
+    for line in stream.split(|&b| b == b'\n').filter(|l| !l.is_empty()) {
+        reader.line(line);
+    }
+    reader.finish()
+}
+
+/// Why images can be neither built nor run here.
+fn missing() -> Option<&'static str> {
+    static MISSING: OnceLock<Option<String>> = OnceLock::new();
+    let missing = MISSING.get_or_init(|| {
+        for (program, package) in [
+            ("make", "make"),
+            ("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
+            ("qemu-system-arm", "qemu-system-arm"),
+        ] {
+            if Command::new(program).arg("--version").output().is_err() {
+                return Some(format!(
+                    "{program} is not installed; on Debian: apt install {package}"
+                ));
+            }
+        }
+        let output = Command::new("make")
+            .args(["-s", "-n", "-C"])
+            .arg(here("agent/ports/freertos"))
+            .arg(format!("OUT={}", scratch("freertos-asked").display()))
+            .env_remove("MAKEFLAGS")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let advice = said
+            .lines()
+            .find_map(|line| Some(&line[line.find("the sources of FreeRTOS")?..]));
+        advice.map(|advice| advice.replace(".  Stop.", ""))
+    });
+    missing.as_deref()
+}
+
+/// Whether the test of this can run here; says why when it cannot.
+pub fn able(what: &str) -> bool {
+    if let Some(why) = missing() {
+        skipped(&format!("FreeRTOS: {what}"), why);
+        return false;
+    }
+    true
+}
+
+/// The image of these settings of the Makefile.
+pub fn image(board: &'static Board, settings: &[&str]) -> Arc<Image> {
+    type Images = HashMap<String, Arc<OnceLock<Arc<Image>>>>;
+    static IMAGES: OnceLock<Mutex<Images>> = OnceLock::new();
+
+    let name = std::iter::once(board.name)
+        .chain(settings.iter().copied())
+        .collect::<Vec<_>>()
+        .join(" ");
+    let cell = Arc::clone(
+        IMAGES
+            .get_or_init(Mutex::default)
+            .lock()
+            .unwrap()
+            .entry(name.clone())
+            .or_default(),
+    );
+    Arc::clone(cell.get_or_init(|| {
+        let out = folder(&name);
+        build(board, settings, &out);
+        Arc::new(Image {
+            board,
+            elf: out.join("kernmark.elf"),
+            name,
+        })
+    }))
+}
+
+/// A folder for an image: its name without what a path may not hold.
+pub fn folder(name: &str) -> PathBuf {
+    let own = here("").display().to_string();
+    let plain: String = name
+        .replace(&own, "")
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    scratch(&format!("freertos-{plain}"))
+}
+
+pub fn build(board: &Board, settings: &[&str], out: &Path) {
+    let mut settings: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
+    settings.push(format!("BOARD={}", board.name));
+    make("freertos", out, &settings);
+}
+
+/// A setting that names a file or folder of this repository.
+pub fn setting(name: &str, path: &str) -> String {
+    format!("{name}={}", here(path).display())
+}
+
+/// The emulator with this image and order.
+pub fn emulator(image: &Image, order: &str, more: &[&str]) -> Command {
+    let mut semihosting = "enable=on,target=native,chardev=console".to_owned();
+    for word in order.split(' ') {
+        semihosting += ",arg=";
+        semihosting += word;
+    }
+    // A generous limit: what it ends has stopped to print long ago.
+    let mut command = Command::new("timeout");
+    command
+        .args(["-s", "KILL", "60", "qemu-system-arm"])
+        .args(["-M", image.board.machine])
+        .args(["-nodefaults", "-display", "none", "-monitor", "none"])
+        .args(["-chardev", "stdio,id=console"])
+        .arg("-icount")
+        .arg(format!("shift={},align=off,sleep=off", image.board.shift))
+        .args(["-semihosting-config", &semihosting])
+        .arg("-kernel")
+        .arg(&image.elf)
+        .args(more)
+        .stdin(Stdio::null());
+    command
+}
+
+/// Carries out an order, however it ends.
+pub fn attempt(image: &Image, order: &str) -> Session {
+    let output = emulator(image, order, &[]).output().unwrap();
+    Session {
+        // What `timeout` returns when it had to kill.
+        status: output.status.code().filter(|&status| status != 137),
+        stream: output.stdout,
+    }
+}
+
+/// Carries out an order to its end.
+pub fn order(image: &Image, order: &str) -> Session {
+    let session = attempt(image, order);
+    assert_eq!(
+        session.status,
+        Some(0),
+        "{} {order}: {}",
+        image.name,
+        session
+            .text()
+            .lines()
+            .last()
+            .unwrap_or("nothing was printed")
+    );
+    session
+}
+
+/// The catalog, in its order.
+pub fn catalog(image: &Image) -> Vec<Entry> {
+    let catalog = order(image, "list").run().catalog;
+    assert!(catalog.len() > 50, "{} metrics", catalog.len());
+    catalog
+}
+
+/// The ids of the cases, in the catalog's order.
+pub fn cases(catalog: &[Entry]) -> Vec<&str> {
+    let mut cases: Vec<_> = catalog.iter().map(|e| e.case.as_str()).collect();
+    cases.dedup();
+    cases
+}
+
+/// The order to measure some of the cases.
+pub fn measure(cases: &[&str], samples: u32, wanted: impl Fn(&str) -> bool) -> String {
+    let digit = |four: &[&str]| {
+        let bit = |i: usize| four.get(i).is_some_and(|case| wanted(case));
+        (0..4).fold(0, |sum, i| 2 * sum + u32::from(bit(i)))
+    };
+    let digits: String = cases
+        .chunks(4)
+        .map(|four| char::from_digit(digit(four), 16).unwrap())
+        .collect();
+    format!("run samples={samples} cases={digits}")
+}
+
+/// A metric's only replicate.
+pub fn replicate(metric: &Metric) -> &Replicate {
+    let [replicate] = metric.replicates.as_slice() else {
+        panic!("{}: {} replicates", metric.id, metric.replicates.len());
+    };
+    replicate
+}
+
+/// Why cases were skipped, and how many of them. Every other case must be right.
+pub fn skips(image: &Image, run: &Run) -> BTreeMap<String, usize> {
+    assert_eq!(
+        run.damage,
+        kernmark::run::Damage::default(),
+        "{}",
+        image.name
+    );
+    assert!(run.sessions.iter().all(|s| s.complete), "{}", image.name);
+    let mut skips = BTreeMap::new();
+    let mut cases = std::collections::BTreeSet::new();
+    for metric in &run.metrics {
+        match &replicate(metric).outcome {
+            Outcome::Ok => {}
+            Outcome::Skipped(why) => {
+                if cases.insert(&metric.case) {
+                    *skips.entry(why.clone()).or_insert(0) += 1;
+                }
+            }
+            other => panic!("{}: {}: {other:?}", image.name, metric.id),
+        }
+    }
+    skips
+}
+
+/// The records of these kinds, without numbers and check sums, by the case that they are of.
+pub fn records(session: &Session, kinds: &[&str]) -> BTreeMap<String, Vec<String>> {
+    let mut case = String::new();
+    let mut records: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for line in session.stream.split(|&b| b == b'\n') {
+        let kernmark::record::Line::Record(record) = kernmark::record::parse(line) else {
+            continue;
+        };
+        if record.kind() == "begin" {
+            record.get("case").unwrap().clone_into(&mut case);
+        }
+        if kinds.contains(&record.kind()) {
+            let said = format!(
+                "{} {:?} {:?} {:?}",
+                record.kind(),
+                record.pairs(),
+                record.counts(),
+                record.text()
+            );
+            records.entry(case.clone()).or_default().push(said);
+        }
+    }
+    records
+}
+
+/// The median of a metric that was measured without fail.
+pub fn median(run: &Run, id: &str) -> f64 {
+    let metric = run.metrics.iter().find(|m| m.id == id);
+    let replicate = replicate(metric.unwrap_or_else(|| panic!("there is no {id}")));
+    assert_eq!(replicate.outcome, Outcome::Ok, "{id}");
+    replicate.histogram.median().unwrap()
+}

@@ -1,0 +1,647 @@
+//! The port to `FreeRTOS`: that it counts exactly, always the same, what its
+//! variants change, and that it notices when the kernel beneath it is sabotaged.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod lab;
+mod trace;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Instant, SystemTime};
+
+use kernmark::run::{Entry, Outcome, Run, Unit};
+use lab::{
+    able, attempt, build, cases, catalog, folder, image, measure, median, order, records,
+    replicate, setting, skips, Board, Image, AN385, AN386, M3, M4,
+};
+use trace::{explained, follow, Fit};
+
+/// Follows every instruction of these cases; all that they printed must be worked out.
+fn trace(image: &Image, wanted: fn(&str) -> bool) {
+    const SAMPLES: u32 = 5;
+    let start = Instant::now();
+    let catalog = catalog(image);
+    let traced = follow(image, &measure(&cases(&catalog), SAMPLES, wanted));
+    let measured = traced.cases(&catalog, SAMPLES as usize);
+    assert!(
+        measured.len() > 5,
+        "{}: {} cases",
+        image.name,
+        measured.len()
+    );
+    let (mut fits, mut values) = (BTreeMap::new(), 0);
+    for case in &measured {
+        let fit = explained(case, &case.printed)
+            .unwrap_or_else(|| panic!("{}: {} {:?}", image.name, case.id, case.printed));
+        let kind = match fit {
+            Fit::ButOne(_) => "all but one",
+            Fit::Each => "all",
+            Fit::Turns => "turns",
+        };
+        *fits.entry(kind).or_insert(0) += 1;
+        // Any value that is wrong by one is found.
+        for metric in 0..case.printed.len() {
+            for value in 0..=SAMPLES as usize {
+                for wrong in [1, -1] {
+                    let mut printed = case.printed.clone();
+                    let changed = match value {
+                        0 => printed[metric].cold.as_mut().unwrap(),
+                        n => &mut printed[metric].hot[n - 1],
+                    };
+                    *changed = changed.wrapping_add_signed(wrong);
+                    printed[metric].hot.sort_unstable();
+                    assert_eq!(explained(case, &printed), None, "{}", case.id);
+                }
+                values += 1;
+            }
+        }
+    }
+    println!(
+        "{}: {} cases, {values} values, {} instructions, {:?}, {:.1} s",
+        image.name,
+        measured.len(),
+        traced.instructions,
+        fits,
+        start.elapsed().as_secs_f64()
+    );
+}
+
+/// Not so many threads that to follow them takes long.
+fn few(case: &str) -> bool {
+    let number = case.rsplit('.').find_map(|word| word.parse::<u32>().ok());
+    case.starts_with("heap.") || number.is_none_or(|threads| threads <= 4)
+}
+
+#[test]
+fn all_that_is_printed_follows_from_the_trace_of_instructions() {
+    if able("the trace of every instruction") {
+        trace(&image(&M4, &[]), few);
+    }
+}
+
+#[test]
+fn what_user_threads_print_follows_from_the_trace_of_instructions() {
+    if able("the trace of every instruction, with user threads") {
+        let blocking = |case: &str| {
+            [
+                "semaphore.take.blocking",
+                "semaphore.give.immediate",
+                "mutex.lock.contended.u",
+            ]
+            .iter()
+            .chain(&[
+                "thread.create.user",
+                "isr.resume",
+                "events.wait.blocking.u",
+                "fifo.get.blocking",
+            ])
+            .any(|prefix| case.starts_with(prefix))
+        };
+        trace(&image(&M4, &["MPU=1"]), blocking);
+    }
+}
+
+#[test]
+fn a_clock_of_other_ticks_follows_from_the_trace_of_instructions() {
+    if able("the trace of every instruction, by another clock") {
+        trace(&image(&AN386, &[]), |case| {
+            [
+                "semaphore",
+                "isr",
+                "thread.create",
+                "thread.yield.cooperative",
+            ]
+            .iter()
+            .any(|prefix| case.starts_with(prefix))
+                && few(case)
+        });
+    }
+}
+
+#[test]
+fn known_numbers_of_instructions_come_out_exact() {
+    if !able("known numbers of instructions") {
+        return;
+    }
+    let nops = setting("BENCH", "tests/known-truth/nops.c");
+    for board in [&M4, &M3, &AN386, &AN385] {
+        let run = order(&image(board, &[&nops]), "run samples=1000").run();
+        let value = |n: u64| {
+            let id = format!("nops.{n}");
+            let replicate = replicate(run.metrics.iter().find(|m| m.id == id).unwrap());
+            assert_eq!(replicate.outcome, Outcome::Ok, "{}: {id}", board.name);
+            let counts: Vec<_> = replicate.histogram.iter().collect();
+            let [(ticks, 1000)] = counts[..] else {
+                panic!("{}: {id}: {counts:?}", board.name);
+            };
+            assert_eq!(replicate.cold, Some(ticks), "{}: {id}", board.name);
+            ticks.0
+        };
+        for n in [1, 2, 3, 10, 100, 1000] {
+            assert_eq!(value(n), value(0) + n, "{}: {n}", board.name);
+        }
+    }
+}
+
+#[test]
+fn two_runs_are_the_same_byte_for_byte_under_load_too() {
+    if !able("two runs byte for byte") {
+        return;
+    }
+    for settings in [&[][..], &["MPU=1"]] {
+        let image = image(&M4, settings);
+        let quiet = order(&image, "run samples=100").stream;
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
+            }
+            let loaded = attempt(&image, "run samples=100").stream;
+            stop.store(true, Ordering::Relaxed);
+            assert!(quiet == loaded, "{}: two runs differ", image.name);
+        });
+    }
+}
+
+const NUMBERS: [&str; 4] = ["hist", "cold", "proof", "end"];
+
+#[test]
+fn boards_of_one_processor_count_the_same_and_all_proofs_hold() {
+    if !able("boards of one processor") {
+        return;
+    }
+    for (one, other) in [(&M4, &AN386), (&M3, &AN385)] {
+        let [one, other] = [one, other].map(|board: &'static Board| {
+            let image = image(board, &[]);
+            let session = order(&image, "run samples=1000");
+            let run = session.run();
+            skips(&image, &run);
+            assert_eq!(run.sessions[0].clock.unit, Unit::Instructions);
+            records(&session, &NUMBERS)
+        });
+        // The counter of the other one rounds ticks, which the proof `clock` adds up.
+        let plain = |all: BTreeMap<String, Vec<String>>| -> Vec<_> {
+            all.into_iter()
+                .map(|(case, mut said)| {
+                    said.retain(|s| !s.contains("\"clock\""));
+                    (case, said)
+                })
+                .collect()
+        };
+        let (one, other) = (plain(one), plain(other));
+        assert_eq!(one.len(), other.len());
+        for (one, other) in one.iter().zip(&other) {
+            assert_eq!(one, other);
+        }
+    }
+}
+
+#[test]
+fn a_case_measured_alone_is_as_in_the_whole_suite() {
+    if !able("cases alone") {
+        return;
+    }
+    for settings in [&[][..], &["MPU=1"]] {
+        let image = image(&M4, settings);
+        let catalog = catalog(&image);
+        let all = cases(&catalog);
+        let suite = records(&order(&image, "run samples=50"), &NUMBERS);
+        // The first, the middle and the last of each family.
+        let mut families: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for case in &all {
+            let family = case.split('.').next().unwrap();
+            families.entry(family).or_default().push(case);
+        }
+        let some = families.values().flat_map(|family| {
+            BTreeSet::from([0, family.len() / 2, family.len() - 1])
+                .into_iter()
+                .map(|i| family[i])
+        });
+        for case in some {
+            let alone = order(&image, &measure(&all, 50, |c| c == case));
+            let alone = records(&alone, &NUMBERS);
+            assert_eq!(alone.keys().collect::<Vec<_>>(), [case]);
+            assert_eq!(alone[case], suite[case], "{}: {case}", image.name);
+        }
+    }
+}
+
+#[test]
+fn user_threads_cannot_touch_the_kernel() {
+    if !able("user threads that touch the kernel") {
+        return;
+    }
+    let trespass = setting("BENCH", "tests/sabotage/freertos/trespass.c");
+    for board in [&M4, &M3] {
+        let session = attempt(&image(board, &["MPU=1", &trespass]), "run samples=20");
+        assert_eq!(session.status, Some(1), "{}", board.name);
+        let said = session.text();
+        assert!(
+            said.lines().last().unwrap().starts_with("fault: "),
+            "{}: {said}",
+            board.name
+        );
+        let outcomes: Vec<_> = session
+            .run()
+            .metrics
+            .iter()
+            .map(|m| (m.id.clone(), replicate(m).outcome.clone()))
+            .collect();
+        // A kernel thread may.
+        assert_eq!(outcomes[0], ("kernel.touch.kernel".to_owned(), Outcome::Ok));
+        assert!(
+            matches!(&outcomes[1], (id, Outcome::Incomplete(_)) if id == "kernel.touch.user"),
+            "{outcomes:?}"
+        );
+    }
+}
+
+#[test]
+fn every_pairing_of_kernel_and_user_is_measured_or_says_why_not() {
+    const SKIPS: [&str; 8] = [
+        "more threads than this port can run",
+        "privileged only: a user task cannot create tasks",
+        "privileged only: a user task cannot delete itself",
+        "privileged only: a user task cannot use the kernel's heap",
+        "the heap has no room for the blocks of one sample",
+        "this configuration has no time slices; the variant timeslicing has",
+        "this port has no condvar",
+        "this port has no stack",
+    ];
+    if !able("pairings of kernel and user threads") {
+        return;
+    }
+    for board in [&M4, &M3] {
+        let image = image(board, &["MPU=1"]);
+        let run = order(&image, "run samples=100").run();
+        let reasons = skips(&image, &run);
+        assert_eq!(
+            reasons.keys().collect::<Vec<_>>(),
+            SKIPS.iter().collect::<Vec<_>>()
+        );
+
+        let catalog = catalog(&image);
+        let ids: BTreeSet<&str> = catalog.iter().map(|e| e.metric.as_str()).collect();
+        let mut compared = 0;
+        for id in &ids {
+            let words: Vec<_> = id.split('.').collect();
+            let Some(at) = words.iter().position(|w| *w == "k_to_k") else {
+                continue;
+            };
+            let with = |pass| {
+                let mut words = words.clone();
+                words[at] = pass;
+                let id = words.join(".");
+                // Threads that all play one role have one mode.
+                let one_role =
+                    id.starts_with("thread.yield.runnable") && ["u_to_k", "k_to_u"].contains(&pass);
+                assert!(ids.contains(id.as_str()) != one_role, "{id}");
+                let metric = run.metrics.iter().find(|m| m.id == id)?;
+                replicate(metric).histogram.median()
+            };
+            let [kernel, from_user, to_user, both] =
+                ["k_to_k", "u_to_k", "k_to_u", "u_to_u"].map(with);
+            // A user thread's call of the kernel costs more. Interrupts are not called,
+            // and threads of both modes yield by the same instruction.
+            let called = !["isr.", "thread."].iter().any(|o| id.starts_with(o));
+            for dearer in [from_user, to_user, both] {
+                if let (Some(kernel), Some(dearer)) = (kernel, dearer) {
+                    assert!(
+                        dearer > kernel || !called && dearer >= kernel,
+                        "{}: {id}: {dearer} and {kernel}",
+                        board.name
+                    );
+                    compared += 1;
+                }
+            }
+        }
+        assert!(compared > 40, "only {compared} pairings were compared");
+    }
+}
+
+/// A variant: its settings, and what must be in the flags or the configuration.
+struct Variant(&'static [&'static str], &'static [&'static str]);
+
+const VARIANTS: [Variant; 11] = [
+    Variant(&["CANARIES=all"], &["-fstack-protector-all"]),
+    Variant(&["CANARIES=strong"], &["-fstack-protector-strong"]),
+    Variant(
+        &["OBJCORE=1"],
+        &[
+            "configUSE_TRACE_FACILITY=1",
+            "configGENERATE_RUN_TIME_STATS=1",
+        ],
+    ),
+    Variant(&["TIME_SLICING=1"], &["configUSE_TIME_SLICING=1"]),
+    Variant(&["OVERFLOW_CHECK=1"], &["configCHECK_FOR_STACK_OVERFLOW=2"]),
+    Variant(&["ASSERTS=1"], &["configASSERT_DEFINED=1"]),
+    Variant(&["OPT=-Os"], &["-Os"]),
+    Variant(&["OPT=-O3"], &["-O3"]),
+    Variant(&["MPU=1"], &["configENABLE_MPU=1"]),
+    Variant(
+        &["MPU=1", "CANARIES=all", "OBJCORE=1", "ASSERTS=1"],
+        &[
+            "configENABLE_MPU=1",
+            "-fstack-protector-all",
+            "configUSE_TRACE_FACILITY=1",
+            "configASSERT_DEFINED=1",
+        ],
+    ),
+    Variant(
+        &[
+            "TIME_SLICING=1",
+            "OVERFLOW_CHECK=1",
+            "CANARIES=strong",
+            "OPT=-Os",
+        ],
+        &[
+            "configUSE_TIME_SLICING=1",
+            "configCHECK_FOR_STACK_OVERFLOW=2",
+            "-fstack-protector-strong",
+            "-Os",
+        ],
+    ),
+];
+
+/// The flags and the configuration that an image says it has, word by word.
+fn made_of(run: &Run) -> BTreeSet<&str> {
+    run.sessions[0]
+        .facts
+        .iter()
+        .filter(|f| ["flags", "configuration"].contains(&f.name.as_str()))
+        .flat_map(|f| f.value.split(' '))
+        .collect()
+}
+
+#[test]
+fn variants_are_right_and_say_what_they_are() {
+    if !able("variants") {
+        return;
+    }
+    let default = order(&image(&M4, &[]), "run samples=20").run();
+    let take = |run: &Run| median(run, "semaphore.take.blocking.k_to_k");
+    let sliced = "thread.yield.preemptive.ctx.k_to_k";
+    for Variant(settings, says) in &VARIANTS {
+        let start = Instant::now();
+        let image = image(&M4, settings);
+        let built = start.elapsed();
+        let run = order(&image, "run samples=20").run();
+        skips(&image, &run);
+        println!(
+            "{}: built in {:.2} s; semaphore.take.blocking {} instructions",
+            image.name,
+            built.as_secs_f64(),
+            take(&run)
+        );
+        for word in *says {
+            assert!(made_of(&run).contains(word), "{}: {word}", image.name);
+            assert!(!made_of(&default).contains(word), "the default: {word}");
+        }
+        if ["CANARIES=all", "OBJCORE=1", "OVERFLOW_CHECK=1"]
+            .iter()
+            .any(|costly| settings == &[*costly])
+        {
+            assert!(take(&run) > take(&default), "{} costs nothing", image.name);
+        }
+        if settings.contains(&"TIME_SLICING=1") {
+            assert!(median(&run, sliced) > 0.0);
+        }
+    }
+    let outcome = &replicate(default.metrics.iter().find(|m| m.id == sliced).unwrap()).outcome;
+    assert!(matches!(outcome, Outcome::Skipped(_)), "{outcome:?}");
+}
+
+/// When each file of the folder was last written.
+fn written(folder: &Path) -> BTreeMap<std::path::PathBuf, SystemTime> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(written(&path));
+        } else {
+            let time = fs::metadata(&path).unwrap().modified().unwrap();
+            files.insert(path, time);
+        }
+    }
+    files
+}
+
+#[test]
+fn images_are_built_anew_when_their_settings_change_and_only_then() {
+    if !able("images built anew") {
+        return;
+    }
+    let out = folder("settings that change");
+    let elf = || fs::read(out.join("kernmark.elf")).unwrap();
+    build(&M3, &[], &out);
+    let (first, times) = (elf(), written(&out));
+    build(&M3, &[], &out);
+    assert_eq!(written(&out), times, "a second make wrote something");
+    let mut seen = vec![first.clone()];
+    for settings in [&["OPT=-Os"][..], &["OBJCORE=1"], &["CANARIES=all", "MPU=1"]] {
+        build(&M3, settings, &out);
+        assert!(!seen.contains(&elf()), "{settings:?} changed nothing");
+        seen.push(elf());
+    }
+    build(&M3, &[], &out);
+    assert!(elf() == first, "the same settings made another image");
+}
+
+/// A kernel that does not do what it must.
+struct Sabotage {
+    name: &'static str,
+    settings: &'static [&'static str],
+    /// The cases that it matters to.
+    matters: fn(&str, &[&Entry]) -> bool,
+    /// The proofs of which one must fail, where the case comes to its end; none: any.
+    proofs: &'static [&'static str],
+}
+
+/// Whether a thread of the case waits for another one that is there all the time.
+fn switches(_: &str, entries: &[&Entry]) -> bool {
+    entries.iter().any(|e| e.switches > 0)
+}
+
+/// Whether the case makes a thread itself.
+fn makes_a_thread(case: &str) -> bool {
+    case.starts_with("thread.create") || case.starts_with("thread.abort")
+}
+
+/// Whether a thread of the case waits in a call that may wait.
+fn waits(case: &str, entries: &[&Entry]) -> bool {
+    switches(case, entries) && !case.starts_with("thread.")
+}
+
+/// Whether a thread of the case is to run in user mode.
+fn user(case: &str, _: &[&Entry]) -> bool {
+    case.split('.')
+        .any(|word| word == "user" || word.starts_with("u_to_") || word.ends_with("_to_u"))
+}
+
+const SABOTAGES: [Sabotage; 7] = [
+    Sabotage {
+        name: "frozen",
+        settings: &[],
+        matters: |_, _| true,
+        proofs: &["clock", "order"],
+    },
+    Sabotage {
+        name: "unprioritised",
+        settings: &[],
+        matters: waits,
+        proofs: &["priority"],
+    },
+    // The kernel is not asked for the priority of a thread that a benchmark makes.
+    Sabotage {
+        name: "unprioritised",
+        settings: &[],
+        matters: |case, _| makes_a_thread(case),
+        proofs: &["order", "switches"],
+    },
+    Sabotage {
+        name: "unblocked",
+        settings: &[],
+        matters: waits,
+        proofs: &[],
+    },
+    Sabotage {
+        name: "lost",
+        settings: &[],
+        matters: switches,
+        proofs: &[],
+    },
+    Sabotage {
+        name: "lost",
+        settings: &["MPU=1"],
+        matters: |case, entries| {
+            switches(case, entries) && (case.starts_with("semaphore") || case.starts_with("thread"))
+        },
+        proofs: &[],
+    },
+    Sabotage {
+        name: "privileged",
+        settings: &["MPU=1"],
+        matters: user,
+        proofs: &["priority"],
+    },
+];
+
+/// How the sabotage shows in this case; `None`: not at all.
+fn caught(sabotage: &Sabotage, session: &lab::Session, entries: &[&Entry]) -> Option<String> {
+    let run = session.run();
+    let mut ways = BTreeSet::new();
+    for entry in entries {
+        let Some(metric) = run
+            .metrics
+            .iter()
+            .find(|m| m.id == entry.metric || m.id == entry.case)
+        else {
+            ways.insert("nothing printed".to_owned());
+            continue;
+        };
+        let replicate = replicate(metric);
+        match &replicate.outcome {
+            Outcome::Ok | Outcome::Skipped(_) => return None,
+            Outcome::Incomplete(_) if session.status == Some(0) => return None,
+            Outcome::Incomplete(_) => {
+                ways.insert(session.status.map_or("no end", |_| "died").to_owned());
+            }
+            Outcome::Failed(why) => {
+                let failed: Vec<_> = replicate
+                    .proofs
+                    .iter()
+                    .filter(|p| !(p.low..=p.high).contains(&p.counted))
+                    .map(|p| p.name.as_str())
+                    .collect();
+                let named = |name: &&str| sabotage.proofs.contains(name);
+                ways.insert(match failed.iter().find(|name| named(name)) {
+                    Some(name) => (*name).to_owned(),
+                    None if failed.is_empty() => why.clone(),
+                    None if sabotage.proofs.is_empty() => failed.join("+"),
+                    None => return None,
+                });
+            }
+        }
+    }
+    Some(ways.into_iter().collect::<Vec<_>>().join(", "))
+}
+
+#[test]
+fn sabotage_is_caught_in_every_case_that_it_matters_to() {
+    if !able("sabotage") {
+        return;
+    }
+    let mut missed = Vec::new();
+    for sabotage in &SABOTAGES {
+        let port = setting(
+            "PORT",
+            &format!("tests/sabotage/freertos/{}", sabotage.name),
+        );
+        let settings: Vec<_> = sabotage
+            .settings
+            .iter()
+            .copied()
+            .chain([port.as_str()])
+            .collect();
+        let itself = image(&M4, sabotage.settings);
+        let image = image(&M4, &settings);
+        let catalog = catalog(&itself);
+        let all = cases(&catalog);
+        let entries =
+            |case: &str| -> Vec<&Entry> { catalog.iter().filter(|e| e.case == case).collect() };
+        // The control: what is right without it.
+        let sound = order(&itself, "run samples=20").run();
+        let ok = |case: &str| {
+            let metric = sound.metrics.iter().find(|m| m.case == case).unwrap();
+            replicate(metric).outcome == Outcome::Ok
+        };
+        let left = Mutex::new(
+            all.iter()
+                .copied()
+                .filter(|case| ok(case) && (sabotage.matters)(case, &entries(case)))
+                .collect::<Vec<_>>(),
+        );
+        assert!(
+            !left.lock().unwrap().is_empty(),
+            "{} matters to none",
+            sabotage.name
+        );
+        let ways = Mutex::new(BTreeMap::<String, Vec<&str>>::new());
+        let found = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while let Some(case) = { left.lock().unwrap().pop() } {
+                        let session = attempt(&image, &measure(&all, 20, |c| c == case));
+                        match caught(sabotage, &session, &entries(case)) {
+                            Some(way) => ways.lock().unwrap().entry(way).or_default().push(case),
+                            None => found
+                                .lock()
+                                .unwrap()
+                                .push(format!("{}: {case}", image.name)),
+                        }
+                    }
+                });
+            }
+        });
+        for (way, cases) in ways.into_inner().unwrap() {
+            println!(
+                "{} {:?}: {} by {way}",
+                sabotage.name,
+                sabotage.settings,
+                cases.len()
+            );
+        }
+        missed.extend(found.into_inner().unwrap());
+    }
+    assert!(missed.is_empty(), "not caught:\n{}", missed.join("\n"));
+}

@@ -1,0 +1,226 @@
+//! What a run must have printed, worked out from the emulator's trace of every
+//! instruction: the clock's readings are found by their addresses, and their
+//! times are the numbers of the instructions, not what the clock said.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use kernmark::run::{Entry, Outcome, Run};
+
+use crate::common::succeeds;
+use crate::lab::{emulator, read, replicate, Image};
+
+/// A reading of the clock: which of the code's, and the number of the instruction.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    at: u32,
+    number: u64,
+}
+
+/// The readings while the threads of each part of a case ran.
+type Parts = Vec<Vec<Reading>>;
+
+/// The values of a metric: the cold one, and the others in rising order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Values {
+    pub cold: Option<u64>,
+    pub hot: Vec<u64>,
+}
+
+/// A run, and the readings of the clock in it.
+pub struct Traced {
+    pub run: Run,
+    parts: Parts,
+    pub instructions: u64,
+}
+
+/// How the readings of a part are the stamps of its samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    /// One after the other.
+    Each,
+    /// So, but for one reading in each sample, always by the same instruction.
+    ButOne(u32),
+    /// From the second on; threads that end after the last sample read too.
+    Turns,
+}
+
+/// Where the code reads the clock.
+fn stamps(image: &Image) -> BTreeSet<u32> {
+    let section = image.elf.with_extension("stamps");
+    succeeds(
+        Command::new("arm-none-eabi-objcopy")
+            .arg("--dump-section")
+            .arg(format!(".stamps={}", section.display()))
+            .arg(&image.elf)
+            .arg(image.elf.with_extension("copy")),
+    );
+    fs::read(section)
+        .unwrap()
+        .chunks(4)
+        .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+        .collect()
+}
+
+/// Where the port begins to run the threads of a part.
+fn port_run(image: &Image) -> u32 {
+    let symbols = succeeds(Command::new("arm-none-eabi-nm").arg(&image.elf));
+    let symbol = symbols.lines().find(|line| line.ends_with(" T port_run"));
+    u32::from_str_radix(&symbol.unwrap()[..8], 16).unwrap()
+}
+
+/// The address in `Trace 0: 0x7f... [flags/address/flags/flags] symbol`.
+fn address(line: &[u8]) -> Option<u32> {
+    let digits = line.strip_prefix(b"Trace ")?;
+    let bracket = digits.iter().position(|&b| b == b'[')?;
+    let slash = bracket + digits[bracket..].iter().position(|&b| b == b'/')?;
+    digits
+        .get(slash + 1..slash + 9)?
+        .iter()
+        .try_fold(0, |n, &b| Some(n << 4 | char::from(b).to_digit(16)?))
+}
+
+/// Carries out an order and follows each instruction.
+pub fn follow(image: &Image, order: &str) -> Traced {
+    let (stamps, start) = (stamps(image), port_run(image));
+    let mut child = emulator(image, order, &["-singlestep", "-d", "exec,nochain"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let stream = thread::spawn(move || {
+        let mut stream = Vec::new();
+        stdout.read_to_end(&mut stream).map(|_| stream)
+    });
+    let mut trace = BufReader::with_capacity(1 << 20, child.stderr.take().unwrap());
+    let (mut parts, mut number, mut line) = (Parts::new(), 0, Vec::new());
+    while trace.read_until(b'\n', &mut line).unwrap() > 0 {
+        if let Some(at) = address(&line) {
+            number += 1;
+            if at == start {
+                parts.push(Vec::new());
+            } else if stamps.contains(&at) {
+                if let Some(part) = parts.last_mut() {
+                    part.push(Reading { at, number });
+                }
+            }
+        } else if line.starts_with(b"cpu_io_recompile") || line.starts_with(b"Stopped execution") {
+            // What was last announced was not carried out: it comes once more.
+            if let Some(part) = parts.last_mut() {
+                if part.last().is_some_and(|reading| reading.number == number) {
+                    part.pop();
+                }
+            }
+            number -= 1;
+        }
+        line.clear();
+    }
+    assert!(child.wait().unwrap().success(), "{}", image.name);
+    Traced {
+        run: read(&stream.join().unwrap().unwrap()),
+        parts,
+        instructions: number,
+    }
+}
+
+/// The times of the stamps of so many samples, if the readings fit so.
+fn rows(part: &[Reading], samples: usize, stamps: usize, fit: Fit) -> Option<Vec<Vec<u64>>> {
+    let count = samples * stamps;
+    let times: Vec<u64> = match fit {
+        Fit::Each => part.iter().map(|r| r.number).collect(),
+        Fit::ButOne(at) => {
+            let left = part.iter().filter(|r| r.at != at);
+            (part.len() == count + samples).then(|| left.map(|r| r.number).collect())?
+        }
+        Fit::Turns => part.get(1..=count)?.iter().map(|r| r.number).collect(),
+    };
+    (times.len() == count).then(|| times.chunks(stamps).map(<[u64]>::to_vec).collect())
+}
+
+/// What the parts of a case say that its metrics are: the lone cold sample, the
+/// pilot, and the samples behind a lead-in one.
+fn worked_out(
+    parts: &[Vec<Reading>],
+    entries: &[&Entry],
+    samples: usize,
+    fit: Fit,
+) -> Option<Vec<Values>> {
+    let stamps = 1 + entries.iter().map(|e| e.stamps.1).max()? as usize;
+    let [cold, _, hot] = parts else { return None };
+    let cold = rows(cold, 1, stamps, fit)?;
+    let hot = rows(hot, samples + 1, stamps, fit)?;
+    let values = |entry: &&Entry| {
+        let (from, to) = (entry.stamps.0 as usize, entry.stamps.1 as usize);
+        let mut hot: Vec<u64> = hot[1..].iter().map(|row| row[to] - row[from]).collect();
+        hot.sort_unstable();
+        Values {
+            cold: Some(cold[0][to] - cold[0][from]),
+            hot,
+        }
+    };
+    Some(entries.iter().map(values).collect())
+}
+
+/// How the readings explain exactly the values that were printed.
+pub fn explained(case: &Case, printed: &[Values]) -> Option<Fit> {
+    let sites: BTreeSet<u32> = case.parts[0].iter().map(|r| r.at).collect();
+    std::iter::once(Fit::Each)
+        .chain(sites.into_iter().map(Fit::ButOne))
+        .chain([Fit::Turns])
+        .find(|fit| {
+            worked_out(case.parts, &case.entries, case.samples, *fit).as_deref() == Some(printed)
+        })
+}
+
+/// A case that was measured.
+pub struct Case<'a> {
+    pub id: &'a str,
+    entries: Vec<&'a Entry>,
+    parts: &'a [Vec<Reading>],
+    samples: usize,
+    pub printed: Vec<Values>,
+}
+
+impl Traced {
+    /// The cases that were measured, in the order of the catalog.
+    pub fn cases<'a>(&'a self, catalog: &'a [Entry], samples: usize) -> Vec<Case<'a>> {
+        let mut printed = BTreeMap::new();
+        for metric in &self.run.metrics {
+            let replicate = replicate(metric);
+            if replicate.outcome != Outcome::Ok {
+                continue;
+            }
+            let each = replicate.histogram.iter();
+            let hot = each.flat_map(|(ticks, n)| std::iter::repeat_n(ticks.0, n as usize));
+            let values = Values {
+                cold: replicate.cold.map(|ticks| ticks.0),
+                hot: hot.collect(),
+            };
+            printed.insert(metric.id.as_str(), values);
+        }
+        let mut parts = self.parts.chunks(3);
+        let mut cases = Vec::new();
+        for id in crate::lab::cases(catalog) {
+            let entries: Vec<_> = catalog.iter().filter(|e| e.case == id).collect();
+            if printed.contains_key(entries[0].metric.as_str()) {
+                let values = entries.iter().map(|e| printed[e.metric.as_str()].clone());
+                cases.push(Case {
+                    id,
+                    parts: parts.next().unwrap_or_default(),
+                    samples,
+                    printed: values.collect(),
+                    entries,
+                });
+            }
+        }
+        assert!(
+            parts.next().is_none(),
+            "there are more parts than cases have"
+        );
+        cases
+    }
+}

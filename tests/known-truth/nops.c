@@ -1,0 +1,61 @@
+/*
+ * Blocks of so many instructions that do nothing, in place of the portable
+ * benchmarks: in the table of the first of them, so that a port needs no change.
+ */
+#include "kernmark.h"
+
+/* Written out, so that the compiler knows how far its branches reach. */
+#define NOPS_0 ""
+#define NOPS_1 "nop\n\t"
+#define NOPS_2 NOPS_1 NOPS_1
+#define NOPS_3 NOPS_2 NOPS_1
+#define NOPS_10 NOPS_3 NOPS_3 NOPS_3 NOPS_1
+#define NOPS_100 NOPS_10 NOPS_10 NOPS_10 NOPS_10 NOPS_10 NOPS_10 NOPS_10 \
+	NOPS_10 NOPS_10 NOPS_10
+#define NOPS_1000 NOPS_100 NOPS_100 NOPS_100 NOPS_100 NOPS_100 NOPS_100 \
+	NOPS_100 NOPS_100 NOPS_100 NOPS_100
+
+/* All blocks stand between the same code, so that they differ in nothing else. */
+#define BLOCK(n) \
+	static void block_##n(struct km_run *r) \
+	{ \
+		for_each_sample(r) { \
+			stamp(r, 0); \
+			__asm__ volatile(NOPS_##n); \
+			stamp(r, 1); \
+			record(r); \
+		} \
+	}
+
+BLOCK(0)
+BLOCK(1)
+BLOCK(2)
+BLOCK(3)
+BLOCK(10)
+BLOCK(100)
+BLOCK(1000)
+
+#define ENTRY(n) \
+	{ \
+		.object = "nops", \
+		.about = "So many instructions that do nothing.", \
+		.via = "nop", \
+		.role = { { block_##n, KM_LOW, 0 } }, \
+		.span = { { .name = #n, .between = "the instructions" } }, \
+	}
+
+const struct km_bench km_clock[] = {
+	ENTRY(0),
+	ENTRY(1),
+	ENTRY(2),
+	ENTRY(3),
+	ENTRY(10),
+	ENTRY(100),
+	ENTRY(1000),
+	{ 0 },
+};
+
+const struct km_bench km_thread[] = { { 0 } }, km_semaphore[] = { { 0 } },
+	km_mutex[] = { { 0 } }, km_condvar[] = { { 0 } }, km_fifo[] = { { 0 } },
+	km_lifo[] = { { 0 } }, km_stack[] = { { 0 } }, km_events[] = { { 0 } },
+	km_heap[] = { { 0 } }, km_isr[] = { { 0 } };
