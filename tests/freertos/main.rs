@@ -9,14 +9,16 @@ mod trace;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Instant, SystemTime};
 
+use common::{here, skipped, succeeds};
 use kernmark::run::{Entry, Outcome, Run, Unit};
 use lab::{
-    able, attempt, build, cases, catalog, folder, image, measure, median, order, records,
+    able, attempt, build, cases, catalog, folder, image, measure, median, order, read, records,
     replicate, setting, skips, Board, Image, AN385, AN386, M3, M4,
 };
 use trace::{explained, follow, Fit};
@@ -146,6 +148,68 @@ fn known_numbers_of_instructions_come_out_exact() {
             assert_eq!(value(n), value(0) + n, "{}: {n}", board.name);
         }
     }
+}
+
+/// The catalog and the run of the image of the M4.
+fn golden() -> Vec<u8> {
+    let image = image(&M4, &[]);
+    let mut stream = order(&image, "list").stream;
+    stream.extend(order(&image, "run samples=1000").stream);
+    stream
+}
+
+/// The emulator that the golden file is of: another may count otherwise.
+const GOLDEN_EMULATOR: &str = "QEMU emulator version 7.2.";
+
+fn compiler(run: &Run) -> &str {
+    let facts = &run.sessions[0].facts;
+    &facts.iter().find(|f| f.name == "compiler").unwrap().value
+}
+
+#[test]
+fn prints_the_golden_stream() {
+    if !able("the golden stream") {
+        return;
+    }
+    let printed = golden();
+    let file = here("tests/golden/freertos-m4.log");
+    if std::env::var_os("WRITE_GOLDEN").is_some() {
+        fs::write(&file, &printed).unwrap();
+    }
+    let expected = fs::read(&file).unwrap();
+    let emulator = succeeds(Command::new("qemu-system-arm").arg("--version"));
+    let emulator = emulator.lines().next().unwrap();
+    let (here, pinned) = (read(&printed), read(&expected));
+    if compiler(&here) != compiler(&pinned) || !emulator.starts_with(GOLDEN_EMULATOR) {
+        skipped(
+            "FreeRTOS: the golden stream",
+            &format!(
+                "it is of {} and {GOLDEN_EMULATOR}x; here are {} and {emulator}",
+                compiler(&pinned),
+                compiler(&here)
+            ),
+        );
+        assert!(golden() == printed, "two runs differ");
+        return;
+    }
+    let (printed, expected) = (
+        String::from_utf8(printed).unwrap(),
+        String::from_utf8(expected).unwrap(),
+    );
+    let mut differing = printed
+        .lines()
+        .zip(expected.lines())
+        .enumerate()
+        .filter(|(_, (p, e))| p != e);
+    if let Some((line, (p, e))) = differing.next() {
+        panic!(
+            "line {} is\n  {p}\nand not\n  {e}\nand {} more differ. If every change is meant, \
+             write the file anew: CONTRIBUTING.md",
+            line + 1,
+            differing.count()
+        );
+    }
+    assert_eq!(printed.len(), expected.len(), "one goes on longer");
 }
 
 #[test]
