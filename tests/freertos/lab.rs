@@ -10,10 +10,28 @@ use kernmark::session::Reader;
 
 use crate::common::{here, make, scratch, skipped};
 
+/// A program, and the Debian package that has it.
+#[derive(Debug)]
+pub struct Program {
+    pub name: &'static str,
+    pub package: &'static str,
+}
+
+const ARM_COMPILER: Program = Program {
+    name: "arm-none-eabi-gcc",
+    package: "gcc-arm-none-eabi",
+};
+pub const ARM_EMULATOR: Program = Program {
+    name: "qemu-system-arm",
+    package: "qemu-system-arm",
+};
+
 /// A board as the emulator has it.
 #[derive(Debug)]
 pub struct Board {
     pub name: &'static str,
+    pub compiler: Program,
+    pub emulator: Program,
     pub machine: &'static str,
     /// An instruction takes two to the power of so many nanoseconds.
     pub shift: u32,
@@ -21,23 +39,44 @@ pub struct Board {
 
 pub const M4: Board = Board {
     name: "m4",
+    compiler: ARM_COMPILER,
+    emulator: ARM_EMULATOR,
     machine: "netduinoplus2",
     shift: 0,
 };
 pub const M3: Board = Board {
     name: "m3",
+    compiler: ARM_COMPILER,
+    emulator: ARM_EMULATOR,
     machine: "netduino2",
     shift: 0,
 };
 pub const AN386: Board = Board {
     name: "an386",
+    compiler: ARM_COMPILER,
+    emulator: ARM_EMULATOR,
     machine: "mps2-an386",
     shift: 7,
 };
 pub const AN385: Board = Board {
     name: "an385",
+    compiler: ARM_COMPILER,
+    emulator: ARM_EMULATOR,
     machine: "mps2-an385",
     shift: 7,
+};
+pub const VIRT: Board = Board {
+    name: "virt",
+    compiler: Program {
+        name: "riscv64-unknown-elf-gcc",
+        package: "gcc-riscv64-unknown-elf",
+    },
+    emulator: Program {
+        name: "qemu-system-riscv32",
+        package: "qemu-system-misc",
+    },
+    machine: "virt",
+    shift: 0,
 };
 
 /// An image and the board that it is for.
@@ -74,21 +113,10 @@ pub fn read(stream: &[u8]) -> Run {
     reader.finish()
 }
 
-/// Why images can be neither built nor run here.
-fn missing() -> Option<&'static str> {
+/// Why the kernel's sources are not here, as make says.
+fn no_sources() -> Option<&'static str> {
     static MISSING: OnceLock<Option<String>> = OnceLock::new();
     let missing = MISSING.get_or_init(|| {
-        for (program, package) in [
-            ("make", "make"),
-            ("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
-            ("qemu-system-arm", "qemu-system-arm"),
-        ] {
-            if Command::new(program).arg("--version").output().is_err() {
-                return Some(format!(
-                    "{program} is not installed; on Debian: apt install {package}"
-                ));
-            }
-        }
         let output = Command::new("make")
             .args(["-s", "-n", "-C"])
             .arg(here("agent/ports/freertos"))
@@ -105,10 +133,18 @@ fn missing() -> Option<&'static str> {
     missing.as_deref()
 }
 
-/// Whether the test of this can run here; says why when it cannot.
-pub fn able(what: &str) -> bool {
-    if let Some(why) = missing() {
-        skipped(&format!("FreeRTOS: {what}"), why);
+/// Whether the test of this can run here, for it needs these boards; says why when it cannot.
+pub fn able(what: &str, boards: &[&Board]) -> bool {
+    let test = format!("FreeRTOS: {what}");
+    for Program { name, package } in boards.iter().flat_map(|b| [&b.compiler, &b.emulator]) {
+        if Command::new(name).arg("--version").output().is_err() {
+            let why = format!("{name} is not installed; on Debian: apt install {package}");
+            skipped(&test, &why);
+            return false;
+        }
+    }
+    if let Some(why) = no_sources() {
+        skipped(&test, why);
         return false;
     }
     true
@@ -174,8 +210,9 @@ pub fn emulator(image: &Image, order: &str, more: &[&str]) -> Command {
     // A generous limit: what it ends has stopped to print long ago.
     let mut command = Command::new("timeout");
     command
-        .args(["-s", "KILL", "60", "qemu-system-arm"])
-        .args(["-M", image.board.machine])
+        .args(["-s", "KILL", "60", image.board.emulator.name])
+        // What a board has in flash, or nothing: the image is all that runs.
+        .args(["-M", image.board.machine, "-bios", "none"])
         .args(["-nodefaults", "-display", "none", "-monitor", "none"])
         .args(["-chardev", "stdio,id=console"])
         .arg("-icount")

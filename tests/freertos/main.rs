@@ -8,18 +8,19 @@ mod trace;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 use std::thread;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use common::{here, skipped, succeeds};
 use kernmark::run::{Entry, Outcome, Run, Unit};
 use lab::{
-    able, attempt, build, cases, catalog, folder, image, measure, median, order, read, records,
-    replicate, setting, skips, Board, Image, AN385, AN386, M3, M4,
+    able, attempt, build, cases, catalog, emulator, folder, image, measure, median, order, read,
+    records, replicate, setting, skips, Board, Image, AN385, AN386, M3, M4, VIRT,
 };
 use trace::{explained, follow, Fit};
 
@@ -81,14 +82,14 @@ fn few(case: &str) -> bool {
 
 #[test]
 fn all_that_is_printed_follows_from_the_trace_of_instructions() {
-    if able("the trace of every instruction") {
+    if able("the trace of every instruction", &[&M4]) {
         trace(&image(&M4, &[]), few);
     }
 }
 
 #[test]
 fn what_user_threads_print_follows_from_the_trace_of_instructions() {
-    if able("the trace of every instruction, with user threads") {
+    if able("the trace of every instruction, with user threads", &[&M4]) {
         let blocking = |case: &str| {
             [
                 "semaphore.take.blocking",
@@ -110,7 +111,7 @@ fn what_user_threads_print_follows_from_the_trace_of_instructions() {
 
 #[test]
 fn a_clock_of_other_ticks_follows_from_the_trace_of_instructions() {
-    if able("the trace of every instruction, by another clock") {
+    if able("the trace of every instruction, by another clock", &[&M4]) {
         trace(&image(&AN386, &[]), |case| {
             [
                 "semaphore",
@@ -127,11 +128,11 @@ fn a_clock_of_other_ticks_follows_from_the_trace_of_instructions() {
 
 #[test]
 fn known_numbers_of_instructions_come_out_exact() {
-    if !able("known numbers of instructions") {
+    if !able("known numbers of instructions", &[&M4, &VIRT]) {
         return;
     }
     let nops = setting("BENCH", "tests/known-truth/nops.c");
-    for board in [&M4, &M3, &AN386, &AN385] {
+    for board in [&M4, &M3, &AN386, &AN385, &VIRT] {
         let run = order(&image(board, &[&nops]), "run samples=1000").run();
         let value = |n: u64| {
             let id = format!("nops.{n}");
@@ -168,7 +169,7 @@ fn compiler(run: &Run) -> &str {
 
 #[test]
 fn prints_the_golden_stream() {
-    if !able("the golden stream") {
+    if !able("the golden stream", &[&M4]) {
         return;
     }
     let printed = golden();
@@ -177,7 +178,7 @@ fn prints_the_golden_stream() {
         fs::write(&file, &printed).unwrap();
     }
     let expected = fs::read(&file).unwrap();
-    let emulator = succeeds(Command::new("qemu-system-arm").arg("--version"));
+    let emulator = succeeds(Command::new(M4.emulator.name).arg("--version"));
     let emulator = emulator.lines().next().unwrap();
     let (here, pinned) = (read(&printed), read(&expected));
     if compiler(&here) != compiler(&pinned) || !emulator.starts_with(GOLDEN_EMULATOR) {
@@ -214,11 +215,11 @@ fn prints_the_golden_stream() {
 
 #[test]
 fn two_runs_are_the_same_byte_for_byte_under_load_too() {
-    if !able("two runs byte for byte") {
+    if !able("two runs byte for byte", &[&M4, &VIRT]) {
         return;
     }
-    for settings in [&[][..], &["MPU=1"]] {
-        let image = image(&M4, settings);
+    for (board, settings) in [(&M4, &[][..]), (&M4, &["MPU=1"]), (&VIRT, &[])] {
+        let image = image(board, settings);
         let quiet = order(&image, "run samples=100").stream;
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -236,11 +237,51 @@ fn two_runs_are_the_same_byte_for_byte_under_load_too() {
     }
 }
 
+/// The emulator's console does not wait for its reader: what it did not take was lost once.
+#[test]
+fn a_reader_that_is_slow_loses_nothing() {
+    if !able("a reader that is slow", &[&M4]) {
+        return;
+    }
+    let image = image(&M4, &["MPU=1"]);
+    let whole = order(&image, "list").stream;
+    assert!(whole.len() > 1 << 16, "a pipe holds it all");
+    let mut child = emulator(&image, "list", &[])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The pipe is full long before this is over.
+    thread::sleep(Duration::from_secs(1));
+    let mut slow = Vec::new();
+    let mut output = child.stdout.take().unwrap();
+    output.read_to_end(&mut slow).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(slow == whole, "what a slow reader got differs");
+}
+
+/// What RISC-V counts, the blocks of known numbers of instructions prove.
+#[test]
+fn risc_v_measures_what_arm_does() {
+    if !able("RISC-V", &[&M4, &VIRT]) {
+        return;
+    }
+    let [arm, risc] = [&M4, &VIRT].map(|board: &'static Board| {
+        let image = image(board, &[]);
+        let session = order(&image, "run samples=1000");
+        let run = session.run();
+        let skipped = skips(&image, &run);
+        assert_eq!(run.sessions[0].clock.unit, Unit::Instructions);
+        let cases: Vec<String> = records(&session, &NUMBERS).into_keys().collect();
+        (skipped, cases)
+    });
+    assert_eq!(arm, risc);
+}
+
 const NUMBERS: [&str; 4] = ["hist", "cold", "proof", "end"];
 
 #[test]
 fn boards_of_one_processor_count_the_same_and_all_proofs_hold() {
-    if !able("boards of one processor") {
+    if !able("boards of one processor", &[&M4]) {
         return;
     }
     for (one, other) in [(&M4, &AN386), (&M3, &AN385)] {
@@ -271,7 +312,7 @@ fn boards_of_one_processor_count_the_same_and_all_proofs_hold() {
 
 #[test]
 fn a_case_measured_alone_is_as_in_the_whole_suite() {
-    if !able("cases alone") {
+    if !able("cases alone", &[&M4]) {
         return;
     }
     for settings in [&[][..], &["MPU=1"]] {
@@ -301,7 +342,7 @@ fn a_case_measured_alone_is_as_in_the_whole_suite() {
 
 #[test]
 fn user_threads_cannot_touch_the_kernel() {
-    if !able("user threads that touch the kernel") {
+    if !able("user threads that touch the kernel", &[&M4]) {
         return;
     }
     let trespass = setting("BENCH", "tests/sabotage/freertos/trespass.c");
@@ -341,7 +382,7 @@ fn every_pairing_of_kernel_and_user_is_measured_or_says_why_not() {
         "this port has no condvar",
         "this port has no stack",
     ];
-    if !able("pairings of kernel and user threads") {
+    if !able("pairings of kernel and user threads", &[&M4]) {
         return;
     }
     for board in [&M4, &M3] {
@@ -448,7 +489,7 @@ fn made_of(run: &Run) -> BTreeSet<&str> {
 
 #[test]
 fn variants_are_right_and_say_what_they_are() {
-    if !able("variants") {
+    if !able("variants", &[&M4]) {
         return;
     }
     let default = order(&image(&M4, &[]), "run samples=20").run();
@@ -501,7 +542,7 @@ fn written(folder: &Path) -> BTreeMap<std::path::PathBuf, SystemTime> {
 
 #[test]
 fn images_are_built_anew_when_their_settings_change_and_only_then() {
-    if !able("images built anew") {
+    if !able("images built anew", &[&M4]) {
         return;
     }
     let out = folder("settings that change");
@@ -641,7 +682,7 @@ fn caught(sabotage: &Sabotage, session: &lab::Session, entries: &[&Entry]) -> Op
 
 #[test]
 fn sabotage_is_caught_in_every_case_that_it_matters_to() {
-    if !able("sabotage") {
+    if !able("sabotage", &[&M4]) {
         return;
     }
     let mut missed = Vec::new();

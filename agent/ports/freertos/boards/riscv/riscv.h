@@ -21,6 +21,7 @@
 #define configMTIMECMP_BASE_ADDRESS	0
 
 #ifndef __ASSEMBLER__
+#include <stdbool.h>
 #include <stdint.h>
 
 #define BOARD_REGISTER(address) (*(volatile uint32_t *)(address))
@@ -36,6 +37,12 @@ static inline uint32_t board_now(void)
 			 ".popsection"
 			 : "=r"(now) : : "memory");
 	return now;
+}
+
+/* Every thread runs in machine mode. */
+static inline bool board_user(void)
+{
+	return false;
 }
 
 static inline void board_irq_raise(void)
