@@ -687,7 +687,11 @@ fn a_board_that_talks_is_listened_to() {
     let on = format!("serial:{device}@9600");
     let seen = bed.measure(&on, &["--runs", &sessions]);
     seen.expect(GOLDEN, "semaphore.take", "saved: ");
-    let _ends = (talker.join().unwrap(), held);
+    let board = talker.join().unwrap();
+    // The line echoes again: it is left as it was found.
+    let modes = tcgetattr(&board).unwrap().local_modes;
+    assert!(modes.contains(LocalModes::ECHO));
+    drop(held);
     let shown = bed.run(&["show", "golden", "--format", "csv"]);
     assert_eq!(seen.out, shown.out);
     let facts = bed.facts();

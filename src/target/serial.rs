@@ -10,7 +10,7 @@ use rustix::fs::{flock, open, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::termios::{
     ioctl_tiocexcl, ioctl_tiocnxcl, tcflush, tcgetattr, tcsetattr, ControlModes, OptionalActions,
-    QueueSelector,
+    QueueSelector, Termios,
 };
 
 use super::process::{poll_for, GLANCE};
@@ -27,6 +27,8 @@ const REPEAT: Duration = Duration::from_secs(1);
 pub struct Line {
     file: File,
     device: PathBuf,
+    /// Its settings as they were found.
+    before: Termios,
     /// What came after the last session.
     rest: Vec<u8>,
 }
@@ -61,9 +63,10 @@ impl Line {
             Err(Errno::WOULDBLOCK) => Err(in_use(device)),
             Err(Errno::NOTTY) => Err(format!("{name} is no serial line")),
             Err(error) => Err(format!("{name} cannot be set to {baud} baud: {error}")),
-            Ok(()) => Ok(Line {
+            Ok(before) => Ok(Line {
                 file,
                 device: device.to_owned(),
+                before,
                 rest: Vec::new(),
             }),
         }
@@ -161,7 +164,8 @@ impl Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        // A line that is gone needs no release.
+        // A line that is gone needs neither.
+        let _ = tcsetattr(&self.file, OptionalActions::Now, &self.before);
         let _ = ioctl_tiocnxcl(&self.file);
     }
 }
@@ -171,8 +175,10 @@ fn in_use(device: &Path) -> String {
     format!("{name} is in use by another program; end that first (`fuser -v {name}` shows it)")
 }
 
-fn set_up(file: &File, baud: u32) -> Result<(), Errno> {
-    let mut settings = tcgetattr(file)?;
+/// Takes the line for this program alone and sets it; returns its settings as they were.
+fn set_up(file: &File, baud: u32) -> Result<Termios, Errno> {
+    let before = tcgetattr(file)?;
+    let mut settings = before.clone();
     // The programs that do not ask the kernel ask for this lock.
     flock(file, FlockOperation::NonBlockingLockExclusive)?;
     ioctl_tiocexcl(file)?;
@@ -180,7 +186,8 @@ fn set_up(file: &File, baud: u32) -> Result<(), Errno> {
     settings.control_modes |= ControlModes::CREAD | ControlModes::CLOCAL | ControlModes::CS8;
     settings.control_modes -= ControlModes::CSTOPB | ControlModes::CRTSCTS;
     settings.set_speed(baud)?;
-    tcsetattr(file, OptionalActions::Now, &settings)
+    tcsetattr(file, OptionalActions::Now, &settings)?;
+    Ok(before)
 }
 
 /// Listens to a serial line.

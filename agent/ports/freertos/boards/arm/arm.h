@@ -55,6 +55,7 @@ static inline void board_irq_raise(void)
 
 /* For board_start(): lets the interrupt come. */
 void arm_enable_irq(void);
+
 /* Semihosting. */
 static inline int board_call_emulator(int call, void *argument)
 {
