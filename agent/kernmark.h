@@ -52,6 +52,10 @@ struct km_run;
 #ifndef PORT_COUNT
 #define PORT_COUNT(ticks) (ticks)
 #endif
+/* What a port does besides when a sample has ended, as with a second km_run. */
+#ifndef PORT_RECORDED
+#define PORT_RECORDED(r) ((void)0)
+#endif
 
 /* The part of a benchmark that is being measured, as its threads see it. */
 struct km_run {
@@ -83,6 +87,7 @@ static inline void stamp(struct km_run *r, uint32_t i)
 static inline void record(struct km_run *r)
 {
 	r->row += r->stamps;
+	PORT_RECORDED(r);
 }
 
 /* Counts a result that is not what it must be. Keep it off the timed path. */

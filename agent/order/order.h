@@ -14,6 +14,6 @@ struct order {
  * everything. Ticks are of a clock of hz; 0: it has none, and no budget. False
  * when it is no order.
  */
-bool order_read(struct order *o, char *text, uint32_t hz);
+bool order_read(struct order *o, char *text, port_ticks hz);
 
 #endif

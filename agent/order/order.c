@@ -47,7 +47,7 @@ static bool number(const char *digits, uint32_t *value)
 	return true;
 }
 
-static bool setting(struct order *o, const char *w, uint32_t hz)
+static bool setting(struct order *o, const char *w, port_ticks hz)
 {
 	const char *value;
 	uint32_t us;
@@ -66,7 +66,7 @@ static bool setting(struct order *o, const char *w, uint32_t hz)
 	return o->options.cases;
 }
 
-bool order_read(struct order *o, char *text, uint32_t hz)
+bool order_read(struct order *o, char *text, port_ticks hz)
 {
 	char *w = word(&text);
 
