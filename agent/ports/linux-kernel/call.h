@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the two sides of the port say to each other. */
+#ifndef CALL_H
+#define CALL_H
+
+#include <stdint.h>
+
+#define CALL_DEVICE "kernmark"
+
+/*
+ * Commands of the ioctl. Their argument is a number: in its lower half the
+ * object, as its distance from the start of the shared section, in its upper
+ * half a second object or a value, where there is one.
+ */
+enum call {
+	/* Operations. */
+	CALL_SEM_TAKE = 0x6b00, CALL_SEM_GIVE, CALL_SEM_INIT,
+	CALL_MUTEX_LOCK, CALL_MUTEX_UNLOCK, CALL_MUTEX_INIT,
+	CALL_COND_WAIT, CALL_COND_SIGNAL, CALL_COND_BROADCAST, CALL_COND_INIT,
+	CALL_QUEUE_GET, CALL_FIFO_PUT, CALL_LIFO_PUT, CALL_QUEUE_INIT,
+	CALL_STACK_POP, CALL_STACK_PUSH, CALL_STACK_INIT,
+	CALL_EVENTS_WAIT, CALL_EVENTS_WAIT_ALL, CALL_EVENTS_POST,
+	CALL_EVENTS_SET, CALL_EVENTS_INIT,
+	CALL_IRQ_WAIT, CALL_IRQ_ARM, CALL_IRQ_ATTACH, CALL_IRQ_DETACH,
+	/* The TSC's frequency in kHz; 0: it is no clock, the kernel says. */
+	CALL_KHZ,
+	/* A part begins, of so many threads. */
+	CALL_BEGIN,
+	/* Makes a kernel thread for a seat (call_role); returns its id. */
+	CALL_SIT,
+	/* A user thread takes this seat, and goes on when the part runs. */
+	CALL_ENTER,
+	/* Its body is over. */
+	CALL_LEAVE,
+	/* Runs all threads, in the order of their seats, to their ends. */
+	CALL_RUN,
+	/* Ends the kernel threads. */
+	CALL_END,
+	/* What the entry of the kernel alone (call_role) needs before a part and after. */
+	CALL_SETUP, CALL_TEARDOWN,
+};
+
+/* A seat, and the role for it: its table, the entry in it, and its number. */
+struct call_role {
+	uint8_t seat, table, entry, role;
+};
+
+/* The shared section: whole pages. */
+extern char port_shared_start[], port_shared_end[];
+
+#endif

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The operations in the kernel. Each is there as kernel_..., which returns an
+ * error when the thread is killed while it blocks: that is what the ioctl
+ * calls. As port_... it is what a kernel thread of a benchmark calls: a killed
+ * one ends in it. On a kernel that does not preempt itself everywhere, what
+ * wakes a thread returns before that runs, and a kernel thread has to offer the
+ * CPU: cond_resched. A user thread loses it on its way back to user mode.
+ */
+#ifndef PORT_KERNEL_H
+#define PORT_KERNEL_H
+
+#include <linux/completion.h>
+#include <linux/hrtimer.h>
+#include <linux/irq_work.h>
+#include <linux/kthread.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rtmutex.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/semaphore.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+
+/* A killed kernel thread ends here. */
+static inline void port_go_on(int wrong)
+{
+	if (unlikely(wrong))
+		kthread_complete_and_exit(NULL, 0);
+}
+
+/* port_lacks() keeps these from being called. */
+static inline int port_thread_create(struct port_thread *t,
+				     void (*body)(struct km_run *r),
+				     struct km_run *r)
+{
+	return -1;
+}
+
+static inline int port_thread_start(struct port_thread *t)
+{
+	return -1;
+}
+
+static inline void port_thread_suspend(struct port_thread *t)
+{
+}
+
+static inline void port_thread_resume(struct port_thread *t)
+{
+}
+
+static inline void port_thread_reap(struct port_thread *t)
+{
+}
+
+static inline void port_yield(void)
+{
+	yield();
+	port_go_on(fatal_signal_pending(current));
+}
+
+static inline struct semaphore *kernel_sem(struct port_sem *s)
+{
+	return (struct semaphore *)s->room;
+}
+
+void port_sem_init(struct port_sem *s, unsigned int count);
+
+static inline int kernel_sem_take(struct port_sem *s)
+{
+	return down_killable(kernel_sem(s));
+}
+
+static inline void port_sem_take(struct port_sem *s)
+{
+	port_go_on(kernel_sem_take(s));
+}
+
+static inline void kernel_sem_give(struct port_sem *s)
+{
+	up(kernel_sem(s));
+}
+
+static inline void port_sem_give(struct port_sem *s)
+{
+	kernel_sem_give(s);
+	cond_resched();
+}
+
+static inline struct mutex *kernel_mutex(struct port_mutex *m)
+{
+	return (struct mutex *)m->room;
+}
+
+static inline struct rt_mutex *kernel_rt_mutex(struct port_mutex *m)
+{
+	return (struct rt_mutex *)m->room;
+}
+
+void port_mutex_init(struct port_mutex *m, enum port_mutex_kind kind);
+
+static inline int kernel_mutex_lock(struct port_mutex *m)
+{
+	if (m->inherits)
+		return rt_mutex_lock_interruptible(kernel_rt_mutex(m));
+	return mutex_lock_killable(kernel_mutex(m));
+}
+
+static inline void port_mutex_lock(struct port_mutex *m)
+{
+	port_go_on(kernel_mutex_lock(m));
+}
+
+static inline void kernel_mutex_unlock(struct port_mutex *m)
+{
+	if (m->inherits)
+		rt_mutex_unlock(kernel_rt_mutex(m));
+	else
+		mutex_unlock(kernel_mutex(m));
+}
+
+static inline void port_mutex_unlock(struct port_mutex *m)
+{
+	kernel_mutex_unlock(m);
+	cond_resched();
+}
+
+static inline wait_queue_head_t *kernel_cond(struct port_cond *c)
+{
+	return (wait_queue_head_t *)c->room;
+}
+
+void port_cond_init(struct port_cond *c);
+
+static inline int kernel_cond_wait(struct port_cond *c, struct port_mutex *m)
+{
+	DEFINE_WAIT(wait);
+
+	prepare_to_wait_exclusive(kernel_cond(c), &wait, TASK_KILLABLE);
+	kernel_mutex_unlock(m);
+	schedule();
+	finish_wait(kernel_cond(c), &wait);
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	return kernel_mutex_lock(m);
+}
+
+static inline void port_cond_wait(struct port_cond *c, struct port_mutex *m)
+{
+	port_go_on(kernel_cond_wait(c, m));
+}
+
+static inline void kernel_cond_signal(struct port_cond *c)
+{
+	wake_up(kernel_cond(c));
+}
+
+static inline void port_cond_signal(struct port_cond *c)
+{
+	kernel_cond_signal(c);
+	cond_resched();
+}
+
+static inline void kernel_cond_broadcast(struct port_cond *c)
+{
+	wake_up_all(kernel_cond(c));
+}
+
+static inline void port_cond_broadcast(struct port_cond *c)
+{
+	kernel_cond_broadcast(c);
+	cond_resched();
+}
+
+static inline void *port_malloc(size_t size)
+{
+	return kmalloc(size, GFP_KERNEL);
+}
+
+static inline void port_free(void *p)
+{
+	kfree(p);
+}
+
+struct kernel_queue {
+	wait_queue_head_t waiters;
+	struct list_head items;
+};
+
+static inline struct kernel_queue *kernel_queue(struct port_queue *q)
+{
+	return (struct kernel_queue *)q->room;
+}
+
+static inline struct list_head *kernel_item(struct port_item *item)
+{
+	return (struct list_head *)item->room;
+}
+
+void port_queue_init(struct port_queue *q);
+
+static inline void kernel_fifo_put(struct port_queue *q, struct port_item *item)
+{
+	struct kernel_queue *k = kernel_queue(q);
+
+	spin_lock_irq(&k->waiters.lock);
+	list_add_tail(kernel_item(item), &k->items);
+	wake_up_locked(&k->waiters);
+	spin_unlock_irq(&k->waiters.lock);
+}
+
+static inline void port_fifo_put(struct port_queue *q, struct port_item *item)
+{
+	kernel_fifo_put(q, item);
+	cond_resched();
+}
+
+static inline void kernel_lifo_put(struct port_queue *q, struct port_item *item)
+{
+	struct kernel_queue *k = kernel_queue(q);
+
+	spin_lock_irq(&k->waiters.lock);
+	list_add(kernel_item(item), &k->items);
+	wake_up_locked(&k->waiters);
+	spin_unlock_irq(&k->waiters.lock);
+}
+
+static inline void port_lifo_put(struct port_queue *q, struct port_item *item)
+{
+	kernel_lifo_put(q, item);
+	cond_resched();
+}
+
+/* NULL: the thread was killed. */
+static inline struct port_item *kernel_queue_get(struct port_queue *q)
+{
+	struct kernel_queue *k = kernel_queue(q);
+	struct port_item *item = NULL;
+
+	spin_lock_irq(&k->waiters.lock);
+	if (!wait_event_interruptible_exclusive_locked_irq(k->waiters,
+							    !list_empty(&k->items))) {
+		item = (struct port_item *)k->items.next;
+		list_del(kernel_item(item));
+	}
+	spin_unlock_irq(&k->waiters.lock);
+	return item;
+}
+
+static inline struct port_item *port_fifo_get(struct port_queue *q)
+{
+	struct port_item *item = kernel_queue_get(q);
+
+	port_go_on(!item);
+	return item;
+}
+
+static inline struct port_item *port_lifo_get(struct port_queue *q)
+{
+	return port_fifo_get(q);
+}
+
+struct kernel_stack {
+	wait_queue_head_t waiters;
+	uintptr_t *word;
+	uint32_t used;
+};
+
+static inline struct kernel_stack *kernel_stack(struct port_stack *s)
+{
+	return (struct kernel_stack *)s->room;
+}
+
+void port_stack_init(struct port_stack *s, uintptr_t *word, uint32_t size);
+
+static inline void kernel_stack_push(struct port_stack *s, uintptr_t word)
+{
+	struct kernel_stack *k = kernel_stack(s);
+
+	spin_lock_irq(&k->waiters.lock);
+	k->word[k->used++] = word;
+	wake_up_locked(&k->waiters);
+	spin_unlock_irq(&k->waiters.lock);
+}
+
+static inline void port_stack_push(struct port_stack *s, uintptr_t word)
+{
+	kernel_stack_push(s, word);
+	cond_resched();
+}
+
+static inline int kernel_stack_pop(struct port_stack *s, uintptr_t *word)
+{
+	struct kernel_stack *k = kernel_stack(s);
+	int wrong;
+
+	spin_lock_irq(&k->waiters.lock);
+	wrong = wait_event_interruptible_exclusive_locked_irq(k->waiters, k->used);
+	if (!wrong)
+		*word = k->word[--k->used];
+	spin_unlock_irq(&k->waiters.lock);
+	return wrong;
+}
+
+static inline uintptr_t port_stack_pop(struct port_stack *s)
+{
+	uintptr_t word;
+
+	port_go_on(kernel_stack_pop(s, &word));
+	return word;
+}
+
+struct kernel_events {
+	wait_queue_head_t waiters;
+	atomic_t bits;
+};
+
+static inline struct kernel_events *kernel_events(struct port_events *e)
+{
+	return (struct kernel_events *)e->room;
+}
+
+void port_events_init(struct port_events *e);
+
+static inline void kernel_events_post(struct port_events *e, uint32_t bits)
+{
+	atomic_or(bits, &kernel_events(e)->bits);
+	wake_up_all(&kernel_events(e)->waiters);
+}
+
+static inline void port_events_post(struct port_events *e, uint32_t bits)
+{
+	kernel_events_post(e, bits);
+	cond_resched();
+}
+
+static inline void kernel_events_set(struct port_events *e, uint32_t bits)
+{
+	atomic_set(&kernel_events(e)->bits, bits);
+	wake_up_all(&kernel_events(e)->waiters);
+}
+
+static inline void port_events_set(struct port_events *e, uint32_t bits)
+{
+	kernel_events_set(e, bits);
+	cond_resched();
+}
+
+static inline int kernel_events_wait(struct port_events *e, uint32_t bits,
+				     uint32_t *come)
+{
+	struct kernel_events *k = kernel_events(e);
+
+	return wait_event_killable(k->waiters,
+				   (*come = atomic_read(&k->bits) & bits));
+}
+
+static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
+{
+	uint32_t come;
+
+	port_go_on(kernel_events_wait(e, bits, &come));
+	return come;
+}
+
+static inline int kernel_events_wait_all(struct port_events *e, uint32_t bits)
+{
+	struct kernel_events *k = kernel_events(e);
+
+	return wait_event_killable(k->waiters,
+				   (atomic_read(&k->bits) & bits) == bits);
+}
+
+static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
+{
+	port_go_on(kernel_events_wait_all(e, bits));
+	return bits;
+}
+
+struct kernel_irq {
+	struct irq_work work;
+	struct hrtimer timer;
+	struct completion come;
+};
+
+static inline struct kernel_irq *kernel_irq(struct port_irq *irq)
+{
+	return (struct kernel_irq *)irq->room;
+}
+
+const char *port_irq_attach(struct port_irq *irq);
+void port_irq_detach(struct port_irq *irq);
+/* Lets an interrupt come soon. */
+void kernel_irq_arm(struct port_irq *irq);
+
+static inline port_ticks port_irq_raise(struct port_irq *irq)
+{
+	uint32_t before = irq->count;
+	port_ticks behind;
+
+	irq_work_queue(&kernel_irq(irq)->work);
+	while (irq->count == before)
+		cpu_relax();
+	behind = port_now();
+	cond_resched();
+	return behind;
+}
+
+static inline int kernel_irq_wait(struct port_irq *irq, uint32_t *come)
+{
+	int wrong = wait_for_completion_killable(&kernel_irq(irq)->come);
+
+	*come = irq->count - irq->taken;
+	irq->taken += *come;
+	return wrong;
+}
+
+static inline uint32_t port_irq_wait(struct port_irq *irq)
+{
+	uint32_t come;
+
+	port_go_on(kernel_irq_wait(irq, &come));
+	return come;
+}
+
+#endif

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# kernel.sh KERNEL CACHE: makes CACHE/KERNEL, which has Debian's kernel as
+# vmlinuz, what modules for it are built with as build/, and its release as
+# release. KERNEL is cloud, generic, rt or backports. Nothing is installed, and
+# no privilege is needed. What is there already is used as it is; remove the
+# folder to have the mirror's present version.
+set -eu
+
+kernel=$1
+cache=$2
+into=$cache/$kernel
+
+die()
+{
+	echo "kernel.sh: $*" >&2
+	exit 1
+}
+
+[ -e "$into/release" ] && exit 0
+
+case $kernel in
+cloud)		meta=linux-headers-cloud-amd64 ;;
+generic)	meta=linux-headers-amd64 ;;
+rt)		meta=linux-headers-rt-amd64 ;;
+backports)	meta=linux-headers-6.12-cloud-amd64 ;;
+*)		die "there is no kernel $kernel; there are: cloud generic rt backports" ;;
+esac
+for program in apt-get apt-cache dpkg; do
+	command -v $program > /dev/null ||
+		die "Debian's kernels need $program; use KDIR= and VMLINUZ= instead"
+done
+
+# The packages that a package depends on and whose names match.
+depends()
+{
+	apt-cache depends --important "$1" 2> /dev/null |
+		sed -n 's/^ *|\{0,1\}Depends: //p' | grep -E "$2" | head -n 1
+}
+
+headers=$(depends $meta '^linux-headers-') || headers=
+[ "$headers" ] || die "apt knows no $meta: run apt-get update as root, or use KDIR= and VMLINUZ="
+version=${headers#linux-headers-}
+common=$(depends "$headers" '^linux-headers-.*-common')
+kbuild=$(depends "$headers" '^linux-kbuild-')
+
+work=$into.part
+rm -rf "$work" "$into"
+mkdir -p "$work/deb"
+(cd "$work/deb" && apt-get -q download "linux-image-$version" "$headers" \
+	"$common" "$kbuild" > ../log 2>&1) || {
+	tail -n 3 "$work/log" >&2
+	die "the packages of Linux $version did not arrive: is there a network?" \
+		"Else name a kernel that is here with KDIR= and VMLINUZ="
+}
+for deb in "$work"/deb/*.deb; do
+	dpkg -x "$deb" "$work/root"
+done
+rm -r "$work/deb"
+
+# The headers name their common part by its place in an installed system.
+src=usr/src/$headers
+sed "s|/usr/src/|$into/root/usr/src/|" "$work/root/$src/Makefile" > "$work/Makefile"
+mv "$work/Makefile" "$work/root/$src/Makefile"
+mv "$work/root/boot/vmlinuz-$version" "$work/vmlinuz"
+# The modules of Debian's own are most of it, and none is loaded.
+rm -rf "$work/root/lib" "$work/root/boot"
+ln -s "root/$src" "$work/build"
+echo "$version" > "$work/release"
+mv "$work" "$into"

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kernel's side: a device that runs kernel threads of a benchmark, carries
+ * out operations for its user threads, and shares the benchmarks' variables.
+ * One process has it at a time; when that ends, however it does, so do the
+ * kernel threads. It changes no setting.
+ */
+#include <linux/cpu.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/version.h>
+#include <linux/vmalloc.h>
+
+#include <asm/tsc.h>
+
+#include "call.h"
+#include "shared.h"
+
+/* How soon an interrupt comes that was armed. */
+#define SOON_NS 20000
+/* Largest object that an operation is for. */
+#define OBJECT_MAX 256
+
+struct seat {
+	struct call_role part;		/* which role it is, of a kernel thread */
+	struct task_struct *task;
+	bool kernel;
+	bool entered;
+};
+
+static struct {
+	unsigned long opened;
+	struct seat seat[PORT_THREADS];
+	uint32_t threads;
+	atomic_t entered, left;
+	bool runs;
+	wait_queue_head_t changed;	/* entered or left */
+	struct port_irq *irq;		/* attached */
+} port = { .changed = __WAIT_QUEUE_HEAD_INITIALIZER(port.changed) };
+
+void port_sem_init(struct port_sem *s, unsigned int count)
+{
+	BUILD_BUG_ON(sizeof(struct semaphore) > sizeof(s->room));
+	sema_init(kernel_sem(s), count);
+}
+
+void port_mutex_init(struct port_mutex *m, enum port_mutex_kind kind)
+{
+	BUILD_BUG_ON(sizeof(struct mutex) > sizeof(m->room));
+	BUILD_BUG_ON(sizeof(struct rt_mutex) > sizeof(m->room));
+	m->inherits = kind == PORT_INHERIT;
+	if (m->inherits)
+		rt_mutex_init(kernel_rt_mutex(m));
+	else
+		mutex_init(kernel_mutex(m));
+}
+
+void port_cond_init(struct port_cond *c)
+{
+	BUILD_BUG_ON(sizeof(wait_queue_head_t) > sizeof(c->room));
+	init_waitqueue_head(kernel_cond(c));
+}
+
+void port_queue_init(struct port_queue *q)
+{
+	BUILD_BUG_ON(sizeof(struct kernel_queue) > sizeof(q->room));
+	BUILD_BUG_ON(offsetof(struct port_item, room));
+	init_waitqueue_head(&kernel_queue(q)->waiters);
+	INIT_LIST_HEAD(&kernel_queue(q)->items);
+}
+
+void port_stack_init(struct port_stack *s, uintptr_t *word, uint32_t size)
+{
+	BUILD_BUG_ON(sizeof(struct kernel_stack) > sizeof(s->room));
+	init_waitqueue_head(&kernel_stack(s)->waiters);
+	kernel_stack(s)->word = word;
+	kernel_stack(s)->used = 0;
+}
+
+void port_events_init(struct port_events *e)
+{
+	BUILD_BUG_ON(sizeof(struct kernel_events) > sizeof(e->room));
+	init_waitqueue_head(&kernel_events(e)->waiters);
+	atomic_set(&kernel_events(e)->bits, 0);
+}
+
+static struct port_irq *of_kernel_irq(struct kernel_irq *k)
+{
+	return container_of((void *)k, struct port_irq, room);
+}
+
+static void interrupt(struct kernel_irq *k)
+{
+	struct port_irq *irq = of_kernel_irq(k);
+
+	irq->count++;
+	irq->at = port_now();
+	complete(&k->come);
+}
+
+static void on_irq_work(struct irq_work *work)
+{
+	interrupt(container_of(work, struct kernel_irq, work));
+}
+
+static enum hrtimer_restart on_timer(struct hrtimer *timer)
+{
+	interrupt(container_of(timer, struct kernel_irq, timer));
+	return HRTIMER_NORESTART;
+}
+
+const char *port_irq_attach(struct port_irq *irq)
+{
+	struct kernel_irq *k = kernel_irq(irq);
+
+	BUILD_BUG_ON(sizeof(struct kernel_irq) > sizeof(irq->room));
+	BUILD_BUG_ON(sizeof(struct port_irq) > OBJECT_MAX);
+	irq->count = irq->taken = 0;
+	k->work = IRQ_WORK_INIT_HARD(on_irq_work);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&k->timer, on_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
+#else
+	hrtimer_init(&k->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	k->timer.function = on_timer;
+#endif
+	init_completion(&k->come);
+	port.irq = irq;
+	return NULL;
+}
+
+void port_irq_detach(struct port_irq *irq)
+{
+	irq_work_sync(&kernel_irq(irq)->work);
+	hrtimer_cancel(&kernel_irq(irq)->timer);
+	port.irq = NULL;
+}
+
+void kernel_irq_arm(struct port_irq *irq)
+{
+	hrtimer_start(&kernel_irq(irq)->timer, ns_to_ktime(SOON_NS),
+		      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static uint32_t own_switches(void)
+{
+	return (uint32_t)(current->nvcsw + current->nivcsw);
+}
+
+/* Takes a seat; returns when the part runs, or with an error when killed. */
+static int enter(struct seat *s)
+{
+	int wrong = 0;
+
+	s->task = get_task_struct(current);
+	WRITE_ONCE(s->entered, true);
+	atomic_inc(&port.entered);
+	wake_up(&port.changed);
+	for (;;) {
+		set_current_state(TASK_KILLABLE);
+		if (READ_ONCE(port.runs))
+			break;
+		if (fatal_signal_pending(current)) {
+			wrong = -EINTR;
+			break;
+		}
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+	return wrong;
+}
+
+static void leave(void)
+{
+	if (atomic_dec_and_test(&port.left))
+		wake_up(&port.changed);
+}
+
+static const struct km_bench *bench(struct call_role which)
+{
+	return &port_tables[which.table][which.entry];
+}
+
+static int sit(void *argument)
+{
+	struct seat *s = argument;
+	struct call_seat *found = &port_shared.seat[s->part.seat];
+	uint32_t before;
+
+	allow_signal(SIGKILL);
+	if (!enter(s)) {
+		before = own_switches();
+		bench(s->part)->role[s->part.role].body(&port_shared.kernel);
+		found->switches = own_switches() - before;
+		found->cpu = raw_smp_processor_id();
+		leave();
+	}
+	/* The other side looks at it before it ends. */
+	for (;;) {
+		set_current_state(TASK_KILLABLE);
+		if (kthread_should_stop() || fatal_signal_pending(current))
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+static long make_kernel_thread(struct call_role which)
+{
+	struct seat *s = &port.seat[which.seat];
+	struct task_struct *task;
+
+	if (which.seat >= port.threads || s->kernel || s->entered ||
+	    which.role >= KM_ROLES)
+		return -EINVAL;
+	s->part = which;
+	task = kthread_run(sit, s, "kernmark/%u", which.seat);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	s->kernel = true;
+	if (wait_event_killable(port.changed, READ_ONCE(s->entered)))
+		return -EINTR;
+	return task_pid_vnr(task);
+}
+
+/* With SIGKILL, a thread that blocks in its body ends too. */
+static void end_threads(bool kill)
+{
+	for (uint32_t i = 0; i < port.threads; i++) {
+		struct seat *s = &port.seat[i];
+
+		if (s->kernel) {
+			wait_event(port.changed, READ_ONCE(s->entered));
+			if (kill)
+				send_sig(SIGKILL, s->task, 1);
+			kthread_stop(s->task);
+		}
+		if (s->entered)
+			put_task_struct(s->task);
+	}
+	port.threads = 0;
+}
+
+static long begin(uint64_t threads)
+{
+	if (port.threads || !threads || threads > PORT_THREADS)
+		return -EINVAL;
+	memset(port.seat, 0, sizeof(port.seat));
+	memset(port_shared.seat, 0, sizeof(port_shared.seat));
+	port_shared.kernel = port_shared.memory.run;
+	port_shared.kernel.row = port_shared.memory.stamp;
+	port.threads = (uint32_t)threads;
+	atomic_set(&port.entered, 0);
+	atomic_set(&port.left, (int)threads);
+	port.runs = false;
+	return 0;
+}
+
+/* The caller is above all of them, and none runs before it blocks. */
+static long run(void)
+{
+	long wrong;
+
+	wrong = wait_event_killable(port.changed,
+				    atomic_read(&port.entered) == port.threads);
+	if (wrong)
+		return wrong;
+	/* No CPU goes away from under its threads. */
+	cpus_read_lock();
+	WRITE_ONCE(port.runs, true);
+	for (uint32_t i = 0; i < port.threads; i++)
+		wake_up_process(port.seat[i].task);
+	wrong = wait_event_killable(port.changed, !atomic_read(&port.left));
+	cpus_read_unlock();
+	return wrong;
+}
+
+/* At this distance in the shared section, and wholly in it. */
+static void *object(uint32_t distance)
+{
+	uint32_t last = port_shared_end - port_shared_start - OBJECT_MAX;
+
+	return port_shared_start + min(distance, last);
+}
+
+static long take_item(struct port_queue *q)
+{
+	struct port_item *item = kernel_queue_get(q);
+
+	return item ? (char *)item - port_shared_start : -EINTR;
+}
+
+static long pop(struct port_stack *s)
+{
+	uintptr_t word;
+	int wrong = kernel_stack_pop(s, &word);
+
+	return wrong ? wrong : (long)word;
+}
+
+static long wait_events(struct port_events *e, uint32_t bits)
+{
+	uint32_t come;
+	int wrong = kernel_events_wait(e, bits, &come);
+
+	return wrong ? wrong : (long)come;
+}
+
+static long wait_irq(struct port_irq *irq)
+{
+	uint32_t come;
+	int wrong = kernel_irq_wait(irq, &come);
+
+	return wrong ? wrong : (long)come;
+}
+
+static struct call_role role_of(uint32_t packed)
+{
+	return (struct call_role){
+		.seat = packed & 0xff, .table = packed >> 8 & 0xff,
+		.entry = packed >> 16 & 0xff, .role = packed >> 24,
+	};
+}
+
+static bool is_role(struct call_role which)
+{
+	uint32_t tables = 0, entries = 0;
+
+	while (port_tables[tables])
+		tables++;
+	if (which.table >= tables)
+		return false;
+	while (port_tables[which.table][entries].object)
+		entries++;
+	return which.entry < entries && which.role < KM_ROLES &&
+		bench(which)->role[which.role].body;
+}
+
+static long take_seat(uint32_t number)
+{
+	struct seat *s = &port.seat[number];
+
+	if (number >= port.threads || s->kernel || s->entered)
+		return -EINVAL;
+	return enter(s);
+}
+
+static long call(struct file *file, unsigned int number, unsigned long argument)
+{
+	uint32_t value = (uint32_t)(argument >> 32);
+	void *o = object((uint32_t)argument);
+
+	switch (number) {
+	case CALL_SEM_TAKE:
+		return kernel_sem_take(o);
+	case CALL_SEM_GIVE:
+		kernel_sem_give(o);
+		return 0;
+	case CALL_SEM_INIT:
+		port_sem_init(o, value);
+		return 0;
+	case CALL_MUTEX_LOCK:
+		return kernel_mutex_lock(o);
+	case CALL_MUTEX_UNLOCK:
+		kernel_mutex_unlock(o);
+		return 0;
+	case CALL_MUTEX_INIT:
+		port_mutex_init(o, value);
+		return 0;
+	case CALL_COND_WAIT:
+		return kernel_cond_wait(o, object(value));
+	case CALL_COND_SIGNAL:
+		kernel_cond_signal(o);
+		return 0;
+	case CALL_COND_BROADCAST:
+		kernel_cond_broadcast(o);
+		return 0;
+	case CALL_COND_INIT:
+		port_cond_init(o);
+		return 0;
+	case CALL_QUEUE_GET:
+		return take_item(o);
+	case CALL_FIFO_PUT:
+		kernel_fifo_put(o, object(value));
+		return 0;
+	case CALL_LIFO_PUT:
+		kernel_lifo_put(o, object(value));
+		return 0;
+	case CALL_QUEUE_INIT:
+		port_queue_init(o);
+		return 0;
+	case CALL_STACK_POP:
+		return pop(o);
+	case CALL_STACK_PUSH:
+		kernel_stack_push(o, value);
+		return 0;
+	case CALL_STACK_INIT:
+		port_stack_init(o, object(value), 0);
+		return 0;
+	case CALL_EVENTS_WAIT:
+		return wait_events(o, value);
+	case CALL_EVENTS_WAIT_ALL:
+		return kernel_events_wait_all(o, value);
+	case CALL_EVENTS_POST:
+		kernel_events_post(o, value);
+		return 0;
+	case CALL_EVENTS_SET:
+		kernel_events_set(o, value);
+		return 0;
+	case CALL_EVENTS_INIT:
+		port_events_init(o);
+		return 0;
+	case CALL_IRQ_WAIT:
+		return wait_irq(o);
+	case CALL_IRQ_ARM:
+		kernel_irq_arm(o);
+		return 0;
+	case CALL_IRQ_ATTACH:
+		port_irq_attach(o);
+		return 0;
+	case CALL_IRQ_DETACH:
+		port_irq_detach(o);
+		return 0;
+	case CALL_KHZ:
+		return check_tsc_unstable() ? 0 : tsc_khz;
+	case CALL_BEGIN:
+		return begin(value);
+	case CALL_SIT:
+		return is_role(role_of(value)) ? make_kernel_thread(role_of(value)) :
+		       -EINVAL;
+	case CALL_ENTER:
+		return take_seat(value);
+	case CALL_LEAVE:
+		leave();
+		return 0;
+	case CALL_RUN:
+		return run();
+	case CALL_END:
+		end_threads(false);
+		return 0;
+	}
+	return -ENOTTY;
+}
+
+static int share(struct file *file, struct vm_area_struct *area)
+{
+	size_t size = port_shared_end - port_shared_start;
+
+	if (area->vm_end - area->vm_start != size || area->vm_pgoff ||
+	    !(area->vm_flags & VM_SHARED))
+		return -EINVAL;
+	for (size_t at = 0; at < size; at += PAGE_SIZE) {
+		struct page *page = vmalloc_to_page(port_shared_start + at);
+		int wrong = vm_insert_page(area, area->vm_start + at, page);
+
+		if (wrong)
+			return wrong;
+	}
+	return 0;
+}
+
+/* The variables hold the kernel's own objects: for who may load modules only. */
+static int open(struct inode *inode, struct file *file)
+{
+	if (!capable(CAP_SYS_MODULE))
+		return -EPERM;
+	return test_and_set_bit(0, &port.opened) ? -EBUSY : 0;
+}
+
+static int release(struct inode *inode, struct file *file)
+{
+	end_threads(true);
+	if (port.irq)
+		port_irq_detach(port.irq);
+	clear_bit(0, &port.opened);
+	return 0;
+}
+
+static const struct file_operations operations = {
+	.owner = THIS_MODULE,
+	.open = open,
+	.release = release,
+	.unlocked_ioctl = call,
+	.mmap = share,
+};
+
+static struct miscdevice device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = CALL_DEVICE,
+	.fops = &operations,
+	.mode = 0600,
+};
+
+module_misc_device(device);
+
+MODULE_DESCRIPTION("kernmark's agent in kernel mode");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The user side: runs the cases, prints the records, and makes the user threads
+ * of a benchmark. The kernel threads, and what all of them use, the module has.
+ *
+ *	kernmark-agent [module=FILE] [icount=SHIFT] [cpu=N] list | run [...]
+ *
+ * What follows list or run is an order, as in order.h. As the first process of
+ * a machine it takes the words behind `--` of the kernel's command line, prints
+ * to the debug console of the emulator, and switches off at the end.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/io.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "order.h"
+#include "shared.h"
+
+/* SCHED_FIFO priorities: low ones, so that the machine's own threads come first. */
+enum { FIFO_LOW = 1, FIFO_HIGH, FIFO_RUNNER };
+
+/* Parts last at most this long, and this much rest follows so much work. */
+#define BURST_US 50000
+#define REST_EVERY_US 40000
+#define REST_US 4000
+/* A sample of a batched operation lasts half of this at least. */
+#define EPOCH_NS 20000
+#define STACK_SIZE (64 << 10)
+/* Longest order. */
+#define ORDER_MAX 2048
+/* The port of the emulator's debug console. */
+#define DEBUG_CONSOLE 0xe9
+
+struct seat {
+	const struct km_thread *thread;
+	uint32_t number;
+	pthread_t id;		/* of a user thread */
+	pid_t task;		/* of a kernel thread */
+	struct km_counts counts;
+};
+
+static char stacks[PORT_THREADS][STACK_SIZE] __attribute__((aligned(4096)));
+/* Records that are not written yet. */
+static char output[1 << 16];
+
+static struct {
+	struct seat seat[PORT_THREADS];
+	int cpu;
+	port_ticks hz;		/* 0: the clock counts instructions */
+	port_ticks rested;
+	bool first_process;
+	const char *module;
+	size_t used;		/* bytes of output */
+} port = { .cpu = -1, .module = "kernmark.ko" };
+
+uint32_t port_shift;
+int port_device = -1;
+
+static void flush(void)
+{
+	const char *at = output;
+	size_t n = port.used;
+
+	port.used = 0;
+	if (port.first_process) {
+		/* Only meanwhile: a thread with ports is dearer to switch to. */
+		if (ioperm(DEBUG_CONSOLE, 1, 1))
+			return;
+		__asm__ volatile("rep outsb"
+				 : "+S"(at), "+c"(n)
+				 : "d"(DEBUG_CONSOLE) : "memory");
+		ioperm(DEBUG_CONSOLE, 1, 0);
+		return;
+	}
+	while (n) {
+		ssize_t written = write(STDOUT_FILENO, at, n);
+
+		if (written <= 0)
+			exit(1);
+		at += written;
+		n -= (size_t)written;
+	}
+}
+
+void port_write(const char *bytes, size_t n)
+{
+	if (port.used + n > sizeof(output))
+		flush();
+	memcpy(output + port.used, bytes, n);
+	port.used += n;
+}
+
+/* The first process may not end: the kernel would panic. */
+static _Noreturn void end(int status)
+{
+	flush();
+	if (port.first_process)
+		reboot(RB_POWER_OFF);
+	exit(status);
+}
+
+static _Noreturn void die(const char *what, const char *why)
+{
+	fprintf(stderr, "kernmark-agent: %s: %s\n", what, why);
+	end(1);
+}
+
+void port_call_failed(void)
+{
+	die("an operation failed", "the module is not of this agent, or the thread is killed");
+}
+
+static port_ticks ticks_of_us(uint32_t us)
+{
+	return port.hz / 1000000 * us;
+}
+
+static int fifo(enum km_priority priority)
+{
+	return priority == KM_HIGH ? FIFO_HIGH : FIFO_LOW;
+}
+
+static int policy(enum km_priority priority)
+{
+	return priority == KM_SLICED ? SCHED_RR : SCHED_FIFO;
+}
+
+static bool pin(pid_t task)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)port.cpu, &set);
+	return !sched_setaffinity(task, sizeof(set), &set);
+}
+
+/* Asks the kernel how a thread ran; 0 is the calling one. */
+static void inspect(const struct seat *s, pid_t task, int cpu, struct km_counts *c)
+{
+	enum km_priority priority = s->thread->role->priority;
+	struct sched_param p;
+	cpu_set_t set;
+
+	if (sched_getaffinity(task, sizeof(set), &set) || CPU_COUNT(&set) != 1 ||
+	    !CPU_ISSET((size_t)port.cpu, &set) || cpu != port.cpu)
+		c->strayed++;
+	if (sched_getscheduler(task) != policy(priority) ||
+	    sched_getparam(task, &p) || p.sched_priority != fifo(priority))
+		c->demoted++;
+}
+
+static void *take_seat(void *argument)
+{
+	struct seat *s = argument;
+	struct rusage before, after;
+
+	port_operate(CALL_ENTER, port_shared_start, s->number);
+	getrusage(RUSAGE_THREAD, &before);
+	s->thread->role->body(&port_shared.memory.run);
+	getrusage(RUSAGE_THREAD, &after);
+	s->counts.switches = (uint32_t)(after.ru_nvcsw - before.ru_nvcsw +
+					after.ru_nivcsw - before.ru_nivcsw);
+	s->counts.faults = (uint32_t)(after.ru_minflt - before.ru_minflt +
+				      after.ru_majflt - before.ru_majflt);
+	inspect(s, 0, sched_getcpu(), &s->counts);
+	port_operate(CALL_LEAVE, port_shared_start, 0);
+	return NULL;
+}
+
+static const char *start_user(struct seat *s)
+{
+	struct sched_param p = { .sched_priority = fifo(s->thread->role->priority) };
+	pthread_attr_t attr;
+	cpu_set_t set;
+	int wrong;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)port.cpu, &set);
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, stacks[s->number], STACK_SIZE);
+	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, policy(s->thread->role->priority));
+	pthread_attr_setschedparam(&attr, &p);
+	wrong = pthread_create(&s->id, &attr, take_seat, s);
+	pthread_attr_destroy(&attr);
+	return wrong ? "a user thread could not be made" : NULL;
+}
+
+/* Finds the role in the tables, which are the same in the module. */
+static uint32_t packed(const struct km_role *role, uint32_t seat)
+{
+	for (uint32_t t = 0; port_tables[t]; t++)
+		for (uint32_t e = 0; port_tables[t][e].object; e++) {
+			const struct km_role *first = port_tables[t][e].role;
+
+			if (role >= first && role < first + KM_ROLES)
+				return seat | t << 8 | e << 16 |
+				       (uint32_t)(role - first) << 24;
+		}
+	return UINT32_MAX;
+}
+
+static const char *start_kernel(struct seat *s)
+{
+	struct sched_param p = { .sched_priority = fifo(s->thread->role->priority) };
+	long task = port_call(CALL_SIT, &port_shared,
+			      packed(s->thread->role, s->number));
+
+	if (task < 0)
+		return "a kernel thread could not be made";
+	s->task = (pid_t)task;
+	if (!pin(s->task) ||
+	    sched_setscheduler(s->task, policy(s->thread->role->priority), &p))
+		return "a kernel thread could not be pinned at its priority";
+	return NULL;
+}
+
+static void add(struct km_counts *to, const struct km_counts *from)
+{
+	to->switches += from->switches;
+	to->faults += from->faults;
+	to->strayed += from->strayed;
+	to->demoted += from->demoted;
+}
+
+const char *port_run(const struct km_thread *threads, uint32_t n,
+		     struct km_run *r, struct km_counts *counts)
+{
+	const char *wrong = NULL;
+
+	/* A reader sees which case has begun, should it never end. */
+	flush();
+	if (port_call(CALL_BEGIN, port_shared_start, n))
+		die("CALL_BEGIN", "the module is not of this agent");
+	for (uint32_t i = 0; i < n && !wrong; i++) {
+		struct seat *s = &port.seat[i];
+
+		*s = (struct seat){ .thread = &threads[i], .number = i };
+		wrong = threads[i].user ? start_user(s) : start_kernel(s);
+	}
+	/* The others would wait for those that there are not. */
+	if (wrong)
+		die("a part could not begin", wrong);
+	if (port_call(CALL_RUN, port_shared_start, 0))
+		die("CALL_RUN", "it was interrupted");
+	for (uint32_t i = 0; i < n; i++) {
+		const struct call_seat *found = &port_shared.seat[i];
+		struct seat *s = &port.seat[i];
+
+		if (s->task) {
+			s->counts.switches = found->switches;
+			inspect(s, s->task, (int)found->cpu, &s->counts);
+		} else {
+			pthread_join(s->id, NULL);
+		}
+		add(counts, &s->counts);
+	}
+	port_operate(CALL_END, port_shared_start, 0);
+	r->wrong += port_shared.kernel.wrong;
+	r->bytes += port_shared.kernel.bytes;
+	return NULL;
+}
+
+/*
+ * A real-time thread that never rests is stopped by the kernel for 50 ms of
+ * every second (sched_rt_runtime_us), in the middle of a sample.
+ */
+void port_rest(void)
+{
+	const struct timespec rest = { .tv_nsec = REST_US * 1000 };
+
+	if (port_now() - port.rested < ticks_of_us(REST_EVERY_US))
+		return;
+	flush();
+	nanosleep(&rest, NULL);
+	port.rested = port_now();
+}
+
+const char *port_lacks(const struct km_bench *b, uint32_t user)
+{
+	for (uint32_t i = 0; i < KM_ROLES && b->role[i].body; i++)
+		if (b->role[i].flags & KM_MADE)
+			return "a kernel thread is made by kthreadd, not by its "
+			       "creator; linux-user makes user threads";
+	if (strstr(b->span[0].name, "recursive"))
+		return "the kernel has no recursive mutex";
+	if (user && b->needs & KM_HEAP)
+		return "privileged only: a user thread has no kmalloc; its own "
+		       "heap is measured by linux-user";
+	return NULL;
+}
+
+static const char *why_not_loaded(void)
+{
+	switch (errno) {
+	case EPERM:
+		return "not permitted: run it as root; a kernel under lockdown "
+		       "(/sys/kernel/security/lockdown) takes no module of yours";
+	case ENOKEY:
+	case EKEYREJECTED:
+		return "this kernel takes only signed modules";
+	case ENOEXEC:
+		return "it was built for another kernel; build it with "
+		       "KDIR=/lib/modules/$(uname -r)/build";
+	}
+	return strerror(errno);
+}
+
+static void load(void)
+{
+	int file = open(port.module, O_RDONLY | O_CLOEXEC);
+
+	if (file < 0)
+		die(port.module, strerror(errno));
+	if (syscall(SYS_finit_module, file, "", 0) && errno != EEXIST)
+		die(port.module, why_not_loaded());
+	close(file);
+}
+
+static void open_device(void)
+{
+	size_t size = (size_t)(port_shared_end - port_shared_start);
+
+	port_device = open("/dev/" CALL_DEVICE, O_RDWR | O_CLOEXEC);
+	if (port_device < 0)
+		die("/dev/" CALL_DEVICE, errno == EBUSY ? "another run has it" :
+		    strerror(errno));
+	if (mmap(port_shared_start, size, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED, port_device, 0) == MAP_FAILED)
+		die("mmap", "the module is not of this agent");
+	if (mlockall(MCL_CURRENT))
+		die("mlockall", strerror(errno));
+}
+
+static void claim_cpu(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		die("sched_getaffinity", strerror(errno));
+	for (int i = CPU_SETSIZE - 1; i >= 0 && port.cpu < 0; i--)
+		if (CPU_ISSET((size_t)i, &set))
+			port.cpu = i;
+	if (!pin(0))
+		die("cannot run on the CPU that was asked for", strerror(errno));
+}
+
+static void claim_clock(void)
+{
+	long khz = port_call(CALL_KHZ, port_shared_start, 0);
+
+	if (port_shift)
+		return;
+	if (khz <= 0)
+		die("the TSC", "the kernel says that it is no clock on this machine");
+	port.hz = (port_ticks)khz * 1000;
+}
+
+static void introduce(const struct order *o)
+{
+	struct utsname name;
+	char text[512];
+
+	uname(&name);
+	km_hello(&(struct km_hello){
+		.port = "linux-kernel", .arch = name.machine,
+		.mode = o->list ? "list" : "run", .clock = PORT_CLOCK,
+		.unit = port.hz ? "cycles" : "instructions", .hz = port.hz,
+		.realtime = true,
+	});
+	snprintf(text, sizeof(text), "%s %s %s", name.sysname, name.release,
+		 name.version);
+	km_info("kernel", text);
+	km_info("compiler", PORT_COMPILER);
+	km_info("flags", PORT_FLAGS);
+	snprintf(text, sizeof(text), "%d", port.cpu);
+	km_info("cpu", text);
+}
+
+static void session(char *text)
+{
+	const struct sched_param p = { .sched_priority = FIFO_RUNNER };
+	struct order order;
+
+	load();
+	open_device();
+	claim_cpu();
+	claim_clock();
+	if (!order_read(&order, text, port.hz))
+		die("this is no order", "list, or run [samples=N] [budget_us=N] [cases=HEX]");
+	if (sched_setscheduler(0, SCHED_FIFO, &p))
+		die("real-time priority", strerror(errno));
+	order.options.epoch = port.hz / 1000 * EPOCH_NS / 1000000;
+	order.options.burst = ticks_of_us(BURST_US);
+	introduce(&order);
+	port.rested = port_now();
+	if (order.list)
+		km_catalog();
+	else
+		km_measure(NULL, &port_shared.memory, &order.options);
+	km_bye();
+}
+
+/* What a machine's first process has to make for itself. */
+static void be_first(void)
+{
+	port.first_process = true;
+	port.module = "/kernmark.ko";
+	mkdir("/dev", 0755);
+	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
+}
+
+static const char *behind(const char *text, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return strncmp(text, prefix, n) ? NULL : text + n;
+}
+
+/* Whether the word is of this program, and not of the order. */
+static bool own_word(const char *word)
+{
+	const char *value;
+
+	if ((value = behind(word, "module=")))
+		port.module = value;
+	else if ((value = behind(word, "icount=")))
+		port_shift = (uint32_t)strtoul(value, NULL, 10);
+	else if ((value = behind(word, "cpu=")))
+		port.cpu = (int)strtoul(value, NULL, 10);
+	return value;
+}
+
+int main(int argc, char **argv)
+{
+	char text[ORDER_MAX] = "";
+	size_t used = 0;
+
+	(void)argc;
+	if (getpid() == 1)
+		be_first();
+	for (argv++; *argv && own_word(*argv);)
+		argv++;
+	for (; *argv; argv++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s ", *argv);
+	session(text);
+	end(0);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The operations in user mode: each is one ioctl of the module's device. */
+#ifndef PORT_USER_H
+#define PORT_USER_H
+
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include "call.h"
+
+/* The clock's ticks, shifted right by this, count the unit of the stream. */
+extern uint32_t port_shift;
+#undef PORT_COUNT
+#define PORT_COUNT(ticks) ((ticks) >> port_shift)
+
+/* The module's device. */
+extern int port_device;
+
+/* A call without a return value from which the thread can go on. */
+_Noreturn void port_call_failed(void);
+
+static inline uint64_t port_distance(const void *object)
+{
+	return (uint64_t)((const char *)object - port_shared_start);
+}
+
+static inline void *port_object(uint64_t distance)
+{
+	return port_shared_start + distance;
+}
+
+/* The ioctl, without what a C library does around it. */
+static inline long port_call(enum call number, const void *object, uint64_t value)
+{
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"((long)SYS_ioctl), "D"((long)port_device),
+			   "S"((long)number), "d"(port_distance(object) | value << 32)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+/* An operation, which fails only in a thread that is killed. */
+static inline uint64_t port_operate(enum call number, const void *object,
+				    uint64_t value)
+{
+	long result = port_call(number, object, value);
+
+	if (__builtin_expect(result < 0, 0))
+		port_call_failed();
+	return (uint64_t)result;
+}
+
+/* port_lacks() keeps these from being called. */
+static inline int port_thread_create(struct port_thread *t,
+				     void (*body)(struct km_run *r),
+				     struct km_run *r)
+{
+	(void)t, (void)body, (void)r;
+	return -1;
+}
+
+static inline int port_thread_start(struct port_thread *t)
+{
+	(void)t;
+	return -1;
+}
+
+static inline void port_thread_suspend(struct port_thread *t)
+{
+	(void)t;
+}
+
+static inline void port_thread_resume(struct port_thread *t)
+{
+	(void)t;
+}
+
+static inline void port_thread_reap(struct port_thread *t)
+{
+	(void)t;
+}
+
+static inline void port_yield(void)
+{
+	sched_yield();
+}
+
+static inline void port_sem_init(struct port_sem *s, unsigned int count)
+{
+	port_operate(CALL_SEM_INIT, s, count);
+}
+
+static inline void port_sem_take(struct port_sem *s)
+{
+	port_operate(CALL_SEM_TAKE, s, 0);
+}
+
+static inline void port_sem_give(struct port_sem *s)
+{
+	port_operate(CALL_SEM_GIVE, s, 0);
+}
+
+static inline void port_mutex_init(struct port_mutex *m, enum port_mutex_kind kind)
+{
+	port_operate(CALL_MUTEX_INIT, m, kind);
+}
+
+static inline void port_mutex_lock(struct port_mutex *m)
+{
+	port_operate(CALL_MUTEX_LOCK, m, 0);
+}
+
+static inline void port_mutex_unlock(struct port_mutex *m)
+{
+	port_operate(CALL_MUTEX_UNLOCK, m, 0);
+}
+
+static inline void port_cond_init(struct port_cond *c)
+{
+	port_operate(CALL_COND_INIT, c, 0);
+}
+
+static inline void port_cond_wait(struct port_cond *c, struct port_mutex *m)
+{
+	port_operate(CALL_COND_WAIT, c, port_distance(m));
+}
+
+static inline void port_cond_signal(struct port_cond *c)
+{
+	port_operate(CALL_COND_SIGNAL, c, 0);
+}
+
+static inline void port_cond_broadcast(struct port_cond *c)
+{
+	port_operate(CALL_COND_BROADCAST, c, 0);
+}
+
+/* port_lacks() keeps the heap from being used; its setup finds no room. */
+static inline void *port_malloc(size_t size)
+{
+	(void)size;
+	return NULL;
+}
+
+static inline void port_free(void *p)
+{
+	(void)p;
+}
+
+static inline void port_queue_init(struct port_queue *q)
+{
+	port_operate(CALL_QUEUE_INIT, q, 0);
+}
+
+static inline void port_fifo_put(struct port_queue *q, struct port_item *item)
+{
+	port_operate(CALL_FIFO_PUT, q, port_distance(item));
+}
+
+static inline void port_lifo_put(struct port_queue *q, struct port_item *item)
+{
+	port_operate(CALL_LIFO_PUT, q, port_distance(item));
+}
+
+static inline struct port_item *port_fifo_get(struct port_queue *q)
+{
+	return port_object(port_operate(CALL_QUEUE_GET, q, 0));
+}
+
+static inline struct port_item *port_lifo_get(struct port_queue *q)
+{
+	return port_fifo_get(q);
+}
+
+static inline void port_stack_init(struct port_stack *s, uintptr_t *word,
+				   uint32_t size)
+{
+	(void)size;
+	port_operate(CALL_STACK_INIT, s, port_distance(word));
+}
+
+/* Words of 32 bits: more has no room in the call. */
+static inline void port_stack_push(struct port_stack *s, uintptr_t word)
+{
+	port_operate(CALL_STACK_PUSH, s, word);
+}
+
+static inline uintptr_t port_stack_pop(struct port_stack *s)
+{
+	return port_operate(CALL_STACK_POP, s, 0);
+}
+
+static inline void port_events_init(struct port_events *e)
+{
+	port_operate(CALL_EVENTS_INIT, e, 0);
+}
+
+static inline void port_events_post(struct port_events *e, uint32_t bits)
+{
+	port_operate(CALL_EVENTS_POST, e, bits);
+}
+
+static inline void port_events_set(struct port_events *e, uint32_t bits)
+{
+	port_operate(CALL_EVENTS_SET, e, bits);
+}
+
+static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
+{
+	return (uint32_t)port_operate(CALL_EVENTS_WAIT, e, bits);
+}
+
+static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
+{
+	port_operate(CALL_EVENTS_WAIT_ALL, e, bits);
+	return bits;
+}
+
+static inline const char *port_irq_attach(struct port_irq *irq)
+{
+	port_operate(CALL_IRQ_ATTACH, irq, 0);
+	return NULL;
+}
+
+static inline void port_irq_detach(struct port_irq *irq)
+{
+	port_operate(CALL_IRQ_DETACH, irq, 0);
+}
+
+/* It is to come in user mode, and so a while after the call. */
+static inline port_ticks port_irq_raise(struct port_irq *irq)
+{
+	uint32_t before = irq->count;
+	port_ticks now;
+
+	port_operate(CALL_IRQ_ARM, irq, 0);
+	do
+		now = port_now();
+	while (irq->count == before);
+	/* Between this reading and the look at the count: the next is behind it. */
+	return now > irq->at ? now : port_now();
+}
+
+static inline uint32_t port_irq_wait(struct port_irq *irq)
+{
+	return (uint32_t)port_operate(CALL_IRQ_WAIT, irq, 0);
+}
+
+#endif
