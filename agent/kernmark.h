@@ -56,6 +56,11 @@ struct km_run;
 #ifndef PORT_RECORDED
 #define PORT_RECORDED(r) ((void)0)
 #endif
+/* How the runner makes a benchmark's objects and is rid of them. */
+#ifndef PORT_SETUP
+#define PORT_SETUP(b, r) ((b)->setup(r))
+#define PORT_TEARDOWN(b, r) ((b)->teardown(r))
+#endif
 
 /* The part of a benchmark that is being measured, as its threads see it. */
 struct km_run {

@@ -378,13 +378,13 @@ static const char *run_part(const struct km_case *c, struct km_memory *m,
 	r->bytes = 0;
 	for (uint32_t i = 0; i < r->samples * r->stamps; i++)
 		m->stamp[i] = 0;
-	wrong = b->setup ? b->setup(r) : NULL;
+	wrong = b->setup ? PORT_SETUP(b, r) : NULL;
 	t->unable = wrong;
 	if (wrong)
 		return wrong;
 	wrong = port_run(threads, n, r, &t->counts);
 	if (b->teardown)
-		b->teardown(r);
+		PORT_TEARDOWN(b, r);
 	if (!wrong && r->row != m->stamp + r->samples * r->stamps)
 		wrong = "the threads did not record the samples they were asked for";
 	t->threads = n;

@@ -14,16 +14,18 @@
  */
 enum call {
 	/* Operations. */
-	CALL_SEM_TAKE = 0x6b00, CALL_SEM_GIVE, CALL_SEM_INIT,
-	CALL_MUTEX_LOCK, CALL_MUTEX_UNLOCK, CALL_MUTEX_INIT,
-	CALL_COND_WAIT, CALL_COND_SIGNAL, CALL_COND_BROADCAST, CALL_COND_INIT,
-	CALL_QUEUE_GET, CALL_FIFO_PUT, CALL_LIFO_PUT, CALL_QUEUE_INIT,
-	CALL_STACK_POP, CALL_STACK_PUSH, CALL_STACK_INIT,
+	CALL_SEM_TAKE = 0x6b00, CALL_SEM_GIVE,
+	CALL_MUTEX_LOCK, CALL_MUTEX_UNLOCK,
+	CALL_COND_WAIT, CALL_COND_SIGNAL, CALL_COND_BROADCAST,
+	CALL_QUEUE_GET, CALL_FIFO_PUT, CALL_LIFO_PUT,
+	CALL_STACK_POP, CALL_STACK_PUSH,
 	CALL_EVENTS_WAIT, CALL_EVENTS_WAIT_ALL, CALL_EVENTS_POST,
-	CALL_EVENTS_SET, CALL_EVENTS_INIT,
+	CALL_EVENTS_SET,
 	CALL_IRQ_WAIT, CALL_IRQ_ARM, CALL_IRQ_ATTACH, CALL_IRQ_DETACH,
 	/* The TSC's frequency in kHz; 0: it is no clock, the kernel says. */
 	CALL_KHZ,
+	/* Sets up the benchmark (call_role), and is rid of that; not 0: it cannot. */
+	CALL_SETUP, CALL_TEARDOWN,
 	/* A part begins, of so many threads. */
 	CALL_BEGIN,
 	/* Makes a kernel thread for a seat (call_role); returns its id. */
@@ -36,8 +38,6 @@ enum call {
 	CALL_RUN,
 	/* Ends the kernel threads. */
 	CALL_END,
-	/* What the entry of the kernel alone (call_role) needs before a part and after. */
-	CALL_SETUP, CALL_TEARDOWN,
 };
 
 /* A seat, and the role for it: its table, the entry in it, and its number. */

@@ -36,7 +36,7 @@ static struct {
 	atomic_t entered, left;
 	bool runs;
 	wait_queue_head_t changed;	/* entered or left */
-	struct port_irq *irq;		/* attached */
+	const struct km_bench *set_up;	/* and not yet torn down */
 } port = { .changed = __WAIT_QUEUE_HEAD_INITIALIZER(port.changed) };
 
 void port_sem_init(struct port_sem *s, unsigned int count)
@@ -126,7 +126,6 @@ const char *port_irq_attach(struct port_irq *irq)
 	k->timer.function = on_timer;
 #endif
 	init_completion(&k->come);
-	port.irq = irq;
 	return NULL;
 }
 
@@ -134,7 +133,6 @@ void port_irq_detach(struct port_irq *irq)
 {
 	irq_work_sync(&kernel_irq(irq)->work);
 	hrtimer_cancel(&kernel_irq(irq)->timer);
-	port.irq = NULL;
 }
 
 void kernel_irq_arm(struct port_irq *irq)
@@ -243,14 +241,42 @@ static void end_threads(bool kill)
 	port.threads = 0;
 }
 
+/* The part as the kernel's threads see it. */
+static void view(void)
+{
+	port_shared.kernel = port_shared.memory.run;
+	port_shared.kernel.row = port_shared.memory.stamp;
+}
+
+static long setup(const struct km_bench *b)
+{
+	const char *wrong;
+
+	view();
+	wrong = b->setup ? b->setup(&port_shared.kernel) : NULL;
+	if (!wrong) {
+		port.set_up = b;
+		return 0;
+	}
+	strscpy(port_shared.wrong, wrong, sizeof(port_shared.wrong));
+	return -ENOMEM;
+}
+
+static long teardown(const struct km_bench *b)
+{
+	if (b->teardown)
+		b->teardown(&port_shared.kernel);
+	port.set_up = NULL;
+	return 0;
+}
+
 static long begin(uint64_t threads)
 {
 	if (port.threads || !threads || threads > PORT_THREADS)
 		return -EINVAL;
 	memset(port.seat, 0, sizeof(port.seat));
 	memset(port_shared.seat, 0, sizeof(port_shared.seat));
-	port_shared.kernel = port_shared.memory.run;
-	port_shared.kernel.row = port_shared.memory.stamp;
+	view();
 	port.threads = (uint32_t)threads;
 	atomic_set(&port.entered, 0);
 	atomic_set(&port.left, (int)threads);
@@ -358,16 +384,10 @@ static long call(struct file *file, unsigned int number, unsigned long argument)
 	case CALL_SEM_GIVE:
 		kernel_sem_give(o);
 		return 0;
-	case CALL_SEM_INIT:
-		port_sem_init(o, value);
-		return 0;
 	case CALL_MUTEX_LOCK:
 		return kernel_mutex_lock(o);
 	case CALL_MUTEX_UNLOCK:
 		kernel_mutex_unlock(o);
-		return 0;
-	case CALL_MUTEX_INIT:
-		port_mutex_init(o, value);
 		return 0;
 	case CALL_COND_WAIT:
 		return kernel_cond_wait(o, object(value));
@@ -377,9 +397,6 @@ static long call(struct file *file, unsigned int number, unsigned long argument)
 	case CALL_COND_BROADCAST:
 		kernel_cond_broadcast(o);
 		return 0;
-	case CALL_COND_INIT:
-		port_cond_init(o);
-		return 0;
 	case CALL_QUEUE_GET:
 		return take_item(o);
 	case CALL_FIFO_PUT:
@@ -388,16 +405,10 @@ static long call(struct file *file, unsigned int number, unsigned long argument)
 	case CALL_LIFO_PUT:
 		kernel_lifo_put(o, object(value));
 		return 0;
-	case CALL_QUEUE_INIT:
-		port_queue_init(o);
-		return 0;
 	case CALL_STACK_POP:
 		return pop(o);
 	case CALL_STACK_PUSH:
 		kernel_stack_push(o, value);
-		return 0;
-	case CALL_STACK_INIT:
-		port_stack_init(o, object(value), 0);
 		return 0;
 	case CALL_EVENTS_WAIT:
 		return wait_events(o, value);
@@ -409,22 +420,17 @@ static long call(struct file *file, unsigned int number, unsigned long argument)
 	case CALL_EVENTS_SET:
 		kernel_events_set(o, value);
 		return 0;
-	case CALL_EVENTS_INIT:
-		port_events_init(o);
-		return 0;
 	case CALL_IRQ_WAIT:
 		return wait_irq(o);
 	case CALL_IRQ_ARM:
 		kernel_irq_arm(o);
 		return 0;
-	case CALL_IRQ_ATTACH:
-		port_irq_attach(o);
-		return 0;
-	case CALL_IRQ_DETACH:
-		port_irq_detach(o);
-		return 0;
 	case CALL_KHZ:
 		return check_tsc_unstable() ? 0 : tsc_khz;
+	case CALL_SETUP:
+		return is_role(role_of(value)) ? setup(bench(role_of(value))) : -EINVAL;
+	case CALL_TEARDOWN:
+		return is_role(role_of(value)) ? teardown(bench(role_of(value))) : -EINVAL;
 	case CALL_BEGIN:
 		return begin(value);
 	case CALL_SIT:
@@ -472,8 +478,8 @@ static int open(struct inode *inode, struct file *file)
 static int release(struct inode *inode, struct file *file)
 {
 	end_threads(true);
-	if (port.irq)
-		port_irq_detach(port.irq);
+	if (port.set_up)
+		teardown(port.set_up);
 	clear_bit(0, &port.opened);
 	return 0;
 }

@@ -19,6 +19,7 @@ struct port_shared {
 	struct km_run kernel;
 	struct km_memory memory;
 	struct call_seat seat[PORT_THREADS];
+	char wrong[120];	/* why a benchmark cannot be set up */
 } __attribute__((aligned(4096)));
 
 /* At the start of the shared section. */

@@ -202,7 +202,7 @@ static const char *start_user(struct seat *s)
 	return wrong ? "a user thread could not be made" : NULL;
 }
 
-/* Finds the role in the tables, which are the same in the module. */
+/* Names a role to the module, by its place in the tables, which it has too. */
 static uint32_t packed(const struct km_role *role, uint32_t seat)
 {
 	for (uint32_t t = 0; port_tables[t]; t++)
@@ -214,6 +214,18 @@ static uint32_t packed(const struct km_role *role, uint32_t seat)
 				       (uint32_t)(role - first) << 24;
 		}
 	return UINT32_MAX;
+}
+
+const char *port_setup(const struct km_bench *b)
+{
+	if (!port_call(CALL_SETUP, port_shared_start, packed(b->role, 0)))
+		return NULL;
+	return port_shared.wrong;
+}
+
+void port_teardown(const struct km_bench *b)
+{
+	port_operate(CALL_TEARDOWN, port_shared_start, packed(b->role, 0));
 }
 
 static const char *start_kernel(struct seat *s)
