@@ -21,6 +21,7 @@
 #include <linux/sched/signal.h>
 #include <linux/semaphore.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 #include <linux/wait.h>
 
 /* A killed kernel thread ends here. */
@@ -388,6 +389,18 @@ struct kernel_irq {
 static inline struct kernel_irq *kernel_irq(struct port_irq *irq)
 {
 	return (struct kernel_irq *)irq->room;
+}
+
+/* A timer that comes in hard interrupt context, on the CPU that starts it. */
+static inline void kernel_timer_init(struct hrtimer *timer,
+				     enum hrtimer_restart (*f)(struct hrtimer *))
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, f, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	timer->function = f;
+#endif
 }
 
 const char *port_irq_attach(struct port_irq *irq);

@@ -9,7 +9,6 @@
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/version.h>
 #include <linux/vmalloc.h>
 
 #include <asm/tsc.h>
@@ -118,13 +117,7 @@ const char *port_irq_attach(struct port_irq *irq)
 	BUILD_BUG_ON(sizeof(struct port_irq) > OBJECT_MAX);
 	irq->count = irq->taken = 0;
 	k->work = IRQ_WORK_INIT_HARD(on_irq_work);
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-	hrtimer_setup(&k->timer, on_timer, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_REL_PINNED_HARD);
-#else
-	hrtimer_init(&k->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	k->timer.function = on_timer;
-#endif
+	kernel_timer_init(&k->timer, on_timer);
 	init_completion(&k->come);
 	return NULL;
 }

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "call.h"
+#include "linux-kernel.h"
 #include "order.h"
 #include "shared.h"
 
@@ -64,6 +65,7 @@ static struct {
 	port_ticks hz;		/* 0: the clock counts instructions */
 	port_ticks rested;
 	bool first_process;
+	struct utsname kernel;
 	const char *module;
 	size_t used;		/* bytes of output */
 } port = { .cpu = -1, .module = "kernmark.ko" };
@@ -251,6 +253,18 @@ static void add(struct km_counts *to, const struct km_counts *from)
 	to->demoted += from->demoted;
 }
 
+void kernel_only(struct km_run *r)
+{
+	(void)r;
+	die("a benchmark of the kernel alone", "it runs in the module");
+}
+
+const char *kernel_only_setup(struct km_run *r)
+{
+	kernel_only(r);
+	return NULL;
+}
+
 const char *port_run(const struct km_thread *threads, uint32_t n,
 		     struct km_run *r, struct km_counts *counts)
 {
@@ -312,6 +326,10 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 			       "creator; linux-user makes user threads";
 	if (strstr(b->span[0].name, "recursive"))
 		return "the kernel has no recursive mutex";
+	if (strstr(port.kernel.version, "PREEMPT_RT") && b->needs & KM_PRIORITY &&
+	    b->needs & (KM_CONDVAR | KM_QUEUE | KM_STACK | KM_EVENTS))
+		return "with PREEMPT_RT the lock of a wait queue blocks: the "
+		       "thread woken runs into it; waitqueue.* measures that";
 	if (user && b->needs & KM_HEAP)
 		return "privileged only: a user thread has no kmalloc; its own "
 		       "heap is measured by linux-user";
@@ -386,18 +404,17 @@ static void claim_clock(void)
 
 static void introduce(const struct order *o)
 {
-	struct utsname name;
+	const struct utsname *k = &port.kernel;
 	char text[512];
 
-	uname(&name);
 	km_hello(&(struct km_hello){
-		.port = "linux-kernel", .arch = name.machine,
+		.port = "linux-kernel", .arch = k->machine,
 		.mode = o->list ? "list" : "run", .clock = PORT_CLOCK,
 		.unit = port.hz ? "cycles" : "instructions", .hz = port.hz,
 		.realtime = true,
 	});
-	snprintf(text, sizeof(text), "%s %s %s", name.sysname, name.release,
-		 name.version);
+	snprintf(text, sizeof(text), "%s %s %s", k->sysname, k->release,
+		 k->version);
 	km_info("kernel", text);
 	km_info("compiler", PORT_COMPILER);
 	km_info("flags", PORT_FLAGS);
@@ -410,6 +427,7 @@ static void session(char *text)
 	const struct sched_param p = { .sched_priority = FIFO_RUNNER };
 	struct order order;
 
+	uname(&port.kernel);
 	load();
 	open_device();
 	claim_cpu();

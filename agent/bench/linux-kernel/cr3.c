@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "linux-kernel.h"
+
+#ifdef __KERNEL__
+#include <linux/irqflags.h>
+
+#include <asm/special_insns.h>
+
+/* No other thread's page tables come between the reading and the writing. */
+static void write_same(struct km_run *r)
+{
+	for_each_sample(r) {
+		unsigned long flags, cr3;
+
+		local_irq_save(flags);
+		cr3 = __native_read_cr3();
+		stamp(r, 0);
+		native_write_cr3(cr3);
+		stamp(r, 1);
+		native_write_cr3(cr3);
+		native_write_cr3(cr3);
+		stamp(r, 2);
+		local_irq_restore(flags);
+		record(r);
+	}
+}
+#endif
+
+const struct km_bench km_cr3[] = {
+	{
+		.object = "cr3",
+		.about = "Write the page table's address again, which empties "
+			 "the TLB of what is not global.",
+		.via = "mov to cr3",
+		.role = { { IN_KERNEL(write_same), KM_LOW, 0 } },
+		.span = {
+			{ .name = "write", .between = "one writing" },
+			{ .name = "write.twice", .between = "two, one after the other" },
+		},
+	},
+	{ 0 },
+};

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "linux-kernel.h"
+
+#ifdef __KERNEL__
+#include <linux/kthread.h>
+#include <linux/sched.h>
+
+static int body(void *argument)
+{
+	struct km_run *r = argument;
+
+	stamp(r, 3);
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		if (kthread_should_stop())
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+static void creator(struct km_run *r)
+{
+	for_each_sample(r) {
+		struct task_struct *thread;
+		int result;
+
+		stamp(r, 0);
+		thread = kthread_create(body, r, "kernmark/made");
+		stamp(r, 1);
+		if (IS_ERR(thread)) {
+			check(r, false);
+			return;
+		}
+		kthread_bind(thread, raw_smp_processor_id());
+		sched_set_fifo(thread);
+		stamp(r, 2);
+		wake_up_process(thread);
+		cond_resched();
+		stamp(r, 4);
+		result = kthread_stop(thread);
+		stamp(r, 5);
+		check(r, !result);
+		record(r);
+	}
+}
+#endif
+
+const struct km_bench km_kthread[] = {
+	{
+		.object = "kthread",
+		.about = "The life of a kernel thread of higher priority than "
+			 "its creator. The switches of the thread itself, and "
+			 "of kthreadd, which makes it, are not counted.",
+		.via = "kthread_create; wake_up_process, cond_resched; schedule; "
+		       "kthread_stop",
+		.needs = KM_THREADS | KM_PRIORITY,
+		.role = { { IN_KERNEL(creator), KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "create", .switches = 1,
+				.between = "the creation of a thread that does "
+					   "not run yet: kthreadd is asked and "
+					   "waited for",
+			},
+			{
+				.name = "start", .switches = 1,
+				.begin = 2, .end = 3,
+				.between = "the wake-up, to the first "
+					   "instruction of the thread's body",
+			},
+			{
+				.name = "suspend", .begin = 3, .end = 4,
+				.between = "the thread suspends itself, to the "
+					   "next instruction of its creator",
+			},
+			{
+				.name = "stop", .switches = 1,
+				.begin = 4, .end = 5,
+				.between = "the thread is told to stop, ends, "
+					   "and has ended",
+			},
+		},
+	},
+	{ 0 },
+};
