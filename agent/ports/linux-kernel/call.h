@@ -22,7 +22,10 @@ enum call {
 	CALL_EVENTS_WAIT, CALL_EVENTS_WAIT_ALL, CALL_EVENTS_POST,
 	CALL_EVENTS_SET,
 	CALL_IRQ_WAIT, CALL_IRQ_ARM, CALL_IRQ_ATTACH, CALL_IRQ_DETACH,
-	/* The TSC's frequency in kHz; 0: it is no clock, the kernel says. */
+	/*
+	 * The TSC's frequency in kHz; 0: it is no clock, the kernel says;
+	 * -EOPNOTSUPP: a machine that cannot be measured.
+	 */
 	CALL_KHZ,
 	/* Sets up the benchmark (call_role), and is rid of that; not 0: it cannot. */
 	CALL_SETUP, CALL_TEARDOWN,

@@ -366,6 +366,13 @@ static long take_seat(uint32_t number)
 	return enter(s);
 }
 
+static long khz(void)
+{
+	if (boot_cpu_has(X86_FEATURE_XENPV))
+		return -EOPNOTSUPP;
+	return check_tsc_unstable() ? 0 : tsc_khz;
+}
+
 static long call(struct file *file, unsigned int number, unsigned long argument)
 {
 	uint32_t value = (uint32_t)(argument >> 32);
@@ -419,7 +426,7 @@ static long call(struct file *file, unsigned int number, unsigned long argument)
 		kernel_irq_arm(o);
 		return 0;
 	case CALL_KHZ:
-		return check_tsc_unstable() ? 0 : tsc_khz;
+		return khz();
 	case CALL_SETUP:
 		return is_role(role_of(value)) ? setup(bench(role_of(value))) : -EINVAL;
 	case CALL_TEARDOWN:

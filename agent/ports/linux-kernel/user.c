@@ -3,9 +3,10 @@
  * The user side: runs the cases, prints the records, and makes the user threads
  * of a benchmark. The kernel threads, and what all of them use, the module has.
  *
- *	kernmark-agent [module=FILE] [icount=SHIFT] [cpu=N] list | run [...]
+ *	kernmark-agent [module=FILE] [icount=SHIFT] [cpu=N] [parent=PID] list | run [...]
  *
- * What follows list or run is an order, as in order.h. As the first process of
+ * What follows list or run is an order, as in order.h. icount= says that an
+ * emulator runs this which counts so many instructions as 2^SHIFT ns. As the first process of
  * a machine it takes the words behind `--` of the kernel's command line, prints
  * to the debug console of the emulator, and switches off at the end.
  */
@@ -14,12 +15,14 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/io.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/reboot.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -42,6 +45,8 @@ enum { FIFO_LOW = 1, FIFO_HIGH, FIFO_RUNNER };
 /* A sample of a batched operation lasts half of this at least. */
 #define EPOCH_NS 20000
 #define STACK_SIZE (64 << 10)
+/* A real-time thread that does not block for so long is ended by the kernel. */
+#define FUSE_US 1000000
 /* Longest order. */
 #define ORDER_MAX 2048
 /* The port of the emulator's debug console. */
@@ -62,7 +67,8 @@ static char output[1 << 16];
 static struct {
 	struct seat seat[PORT_THREADS];
 	int cpu;
-	port_ticks hz;		/* 0: the clock counts instructions */
+	port_ticks hz;		/* of the clock */
+	bool counts;		/* its ticks stand for instructions */
 	port_ticks rested;
 	bool first_process;
 	struct utsname kernel;
@@ -345,6 +351,8 @@ static const char *why_not_loaded(void)
 	case ENOKEY:
 	case EKEYREJECTED:
 		return "this kernel takes only signed modules";
+	case EEXIST:
+		return "another run has it";
 	case ENOEXEC:
 		return "it was built for another kernel; build it with "
 		       "KDIR=/lib/modules/$(uname -r)/build";
@@ -352,13 +360,20 @@ static const char *why_not_loaded(void)
 	return strerror(errno);
 }
 
+static void unload(void)
+{
+	syscall(SYS_delete_module, CALL_DEVICE, O_NONBLOCK);
+}
+
+/* One that a killed run left is not used: it may be another build. */
 static void load(void)
 {
 	int file = open(port.module, O_RDONLY | O_CLOEXEC);
 
 	if (file < 0)
 		die(port.module, strerror(errno));
-	if (syscall(SYS_finit_module, file, "", 0) && errno != EEXIST)
+	unload();
+	if (syscall(SYS_finit_module, file, "", 0))
 		die(port.module, why_not_loaded());
 	close(file);
 }
@@ -369,8 +384,7 @@ static void open_device(void)
 
 	port_device = open("/dev/" CALL_DEVICE, O_RDWR | O_CLOEXEC);
 	if (port_device < 0)
-		die("/dev/" CALL_DEVICE, errno == EBUSY ? "another run has it" :
-		    strerror(errno));
+		die("/dev/" CALL_DEVICE, strerror(errno));
 	if (mmap(port_shared_start, size, PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_FIXED, port_device, 0) == MAP_FAILED)
 		die("mmap", "the module is not of this agent");
@@ -395,11 +409,33 @@ static void claim_clock(void)
 {
 	long khz = port_call(CALL_KHZ, port_shared_start, 0);
 
-	if (port_shift)
-		return;
-	if (khz <= 0)
-		die("the TSC", "the kernel says that it is no clock on this machine");
-	port.hz = (port_ticks)khz * 1000;
+	if (khz == -EOPNOTSUPP)
+		die("this machine", "a guest of Xen's paravirtualisation is not "
+		    "measured: its page tables and interrupts are calls to Xen");
+	if (khz <= 0 && !port.counts)
+		die("the TSC", "the kernel says that it is no clock on this "
+		    "machine: see dmesg for \"tsc\"");
+	/* An emulator's tick, and its instruction, is a time of its own making. */
+	port.hz = port.counts ? 1000000000 : (port_ticks)khz * 1000;
+}
+
+static void claim_priority(void)
+{
+	const struct sched_param p = { .sched_priority = FIFO_RUNNER };
+	const struct rlimit fuse = { FUSE_US, 2 * FUSE_US };
+
+	if (setrlimit(RLIMIT_RTTIME, &fuse) ||
+	    sched_setscheduler(0, SCHED_FIFO, &p))
+		die("real-time priority", strerror(errno));
+}
+
+/* Dies with the tool that started it, however that ends. */
+static void follow(const char *parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+		die("prctl PR_SET_PDEATHSIG", strerror(errno));
+	if (getppid() != atoi(parent))
+		exit(1);
 }
 
 static void introduce(const struct order *o)
@@ -410,7 +446,8 @@ static void introduce(const struct order *o)
 	km_hello(&(struct km_hello){
 		.port = "linux-kernel", .arch = k->machine,
 		.mode = o->list ? "list" : "run", .clock = PORT_CLOCK,
-		.unit = port.hz ? "cycles" : "instructions", .hz = port.hz,
+		.unit = port.counts ? "instructions" : "cycles",
+		.hz = port.counts ? 0 : port.hz,
 		.realtime = true,
 	});
 	snprintf(text, sizeof(text), "%s %s %s", k->sysname, k->release,
@@ -424,7 +461,6 @@ static void introduce(const struct order *o)
 
 static void session(char *text)
 {
-	const struct sched_param p = { .sched_priority = FIFO_RUNNER };
 	struct order order;
 
 	uname(&port.kernel);
@@ -432,11 +468,11 @@ static void session(char *text)
 	open_device();
 	claim_cpu();
 	claim_clock();
-	if (!order_read(&order, text, port.hz))
+	if (!order_read(&order, text, port.counts ? 0 : port.hz))
 		die("this is no order", "list, or run [samples=N] [budget_us=N] [cases=HEX]");
-	if (sched_setscheduler(0, SCHED_FIFO, &p))
-		die("real-time priority", strerror(errno));
-	order.options.epoch = port.hz / 1000 * EPOCH_NS / 1000000;
+	claim_priority();
+	if (!port.counts)
+		order.options.epoch = port.hz / 1000 * EPOCH_NS / 1000000;
 	order.options.burst = ticks_of_us(BURST_US);
 	introduce(&order);
 	port.rested = port_now();
@@ -445,6 +481,9 @@ static void session(char *text)
 	else
 		km_measure(NULL, &port_shared.memory, &order.options);
 	km_bye();
+	munmap(port_shared_start, (size_t)(port_shared_end - port_shared_start));
+	close(port_device);
+	unload();
 }
 
 /* What a machine's first process has to make for itself. */
@@ -468,12 +507,16 @@ static bool own_word(const char *word)
 {
 	const char *value;
 
-	if ((value = behind(word, "module=")))
+	if ((value = behind(word, "module="))) {
 		port.module = value;
-	else if ((value = behind(word, "icount=")))
-		port_shift = (uint32_t)strtoul(value, NULL, 10);
-	else if ((value = behind(word, "cpu=")))
-		port.cpu = (int)strtoul(value, NULL, 10);
+	} else if ((value = behind(word, "cpu="))) {
+		port.cpu = atoi(value);
+	} else if ((value = behind(word, "parent="))) {
+		follow(value);
+	} else if ((value = behind(word, "icount="))) {
+		port_shift = (uint32_t)atoi(value);
+		port.counts = true;
+	}
 	return value;
 }
 
