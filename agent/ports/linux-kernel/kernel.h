@@ -21,6 +21,8 @@
 #include <linux/sched/signal.h>
 #include <linux/semaphore.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/swait.h>
 #include <linux/version.h>
 #include <linux/wait.h>
 
@@ -61,6 +63,59 @@ static inline void port_yield(void)
 	yield();
 	port_go_on(fatal_signal_pending(current));
 }
+
+/*
+ * With PREEMPT_RT the lock of a wait queue is one that blocks, and a thread that
+ * is woken runs into it at once. The kernel has simple wait queues for this.
+ */
+#ifdef CONFIG_PREEMPT_RT
+struct kernel_waiters {
+	struct swait_queue_head queue;
+};
+
+static inline void kernel_waiters_init(struct kernel_waiters *w)
+{
+	init_swait_queue_head(&w->queue);
+}
+
+static inline void kernel_wake_one(struct kernel_waiters *w)
+{
+	swake_up_one(&w->queue);
+}
+
+static inline void kernel_wake_all(struct kernel_waiters *w)
+{
+	swake_up_all(&w->queue);
+}
+
+/* Wait until the condition holds; not 0: the thread was killed. */
+#define kernel_wait(w, condition) \
+	swait_event_interruptible_exclusive((w)->queue, condition)
+#define kernel_wait_exclusive(w, condition) kernel_wait(w, condition)
+#else
+struct kernel_waiters {
+	wait_queue_head_t queue;
+};
+
+static inline void kernel_waiters_init(struct kernel_waiters *w)
+{
+	init_waitqueue_head(&w->queue);
+}
+
+static inline void kernel_wake_one(struct kernel_waiters *w)
+{
+	wake_up(&w->queue);
+}
+
+static inline void kernel_wake_all(struct kernel_waiters *w)
+{
+	wake_up_all(&w->queue);
+}
+
+#define kernel_wait(w, condition) wait_event_killable((w)->queue, condition)
+#define kernel_wait_exclusive(w, condition) \
+	wait_event_killable_exclusive((w)->queue, condition)
+#endif
 
 static inline struct semaphore *kernel_sem(struct port_sem *s)
 {
@@ -128,21 +183,38 @@ static inline void port_mutex_unlock(struct port_mutex *m)
 	cond_resched();
 }
 
-static inline wait_queue_head_t *kernel_cond(struct port_cond *c)
+static inline struct kernel_waiters *kernel_cond(struct port_cond *c)
 {
-	return (wait_queue_head_t *)c->room;
+	return (struct kernel_waiters *)c->room;
 }
 
 void port_cond_init(struct port_cond *c);
 
-static inline int kernel_cond_wait(struct port_cond *c, struct port_mutex *m)
+#ifdef CONFIG_PREEMPT_RT
+static inline void kernel_cond_block(struct port_cond *c, struct port_mutex *m)
+{
+	DECLARE_SWAITQUEUE(wait);
+
+	prepare_to_swait_exclusive(&kernel_cond(c)->queue, &wait, TASK_KILLABLE);
+	kernel_mutex_unlock(m);
+	schedule();
+	finish_swait(&kernel_cond(c)->queue, &wait);
+}
+#else
+static inline void kernel_cond_block(struct port_cond *c, struct port_mutex *m)
 {
 	DEFINE_WAIT(wait);
 
-	prepare_to_wait_exclusive(kernel_cond(c), &wait, TASK_KILLABLE);
+	prepare_to_wait_exclusive(&kernel_cond(c)->queue, &wait, TASK_KILLABLE);
 	kernel_mutex_unlock(m);
 	schedule();
-	finish_wait(kernel_cond(c), &wait);
+	finish_wait(&kernel_cond(c)->queue, &wait);
+}
+#endif
+
+static inline int kernel_cond_wait(struct port_cond *c, struct port_mutex *m)
+{
+	kernel_cond_block(c, m);
 	if (fatal_signal_pending(current))
 		return -EINTR;
 	return kernel_mutex_lock(m);
@@ -155,7 +227,7 @@ static inline void port_cond_wait(struct port_cond *c, struct port_mutex *m)
 
 static inline void kernel_cond_signal(struct port_cond *c)
 {
-	wake_up(kernel_cond(c));
+	kernel_wake_one(kernel_cond(c));
 }
 
 static inline void port_cond_signal(struct port_cond *c)
@@ -166,7 +238,7 @@ static inline void port_cond_signal(struct port_cond *c)
 
 static inline void kernel_cond_broadcast(struct port_cond *c)
 {
-	wake_up_all(kernel_cond(c));
+	kernel_wake_all(kernel_cond(c));
 }
 
 static inline void port_cond_broadcast(struct port_cond *c)
@@ -186,7 +258,8 @@ static inline void port_free(void *p)
 }
 
 struct kernel_queue {
-	wait_queue_head_t waiters;
+	struct kernel_waiters waiters;
+	spinlock_t lock;
 	struct list_head items;
 };
 
@@ -206,10 +279,10 @@ static inline void kernel_fifo_put(struct port_queue *q, struct port_item *item)
 {
 	struct kernel_queue *k = kernel_queue(q);
 
-	spin_lock_irq(&k->waiters.lock);
+	spin_lock(&k->lock);
 	list_add_tail(kernel_item(item), &k->items);
-	wake_up_locked(&k->waiters);
-	spin_unlock_irq(&k->waiters.lock);
+	spin_unlock(&k->lock);
+	kernel_wake_one(&k->waiters);
 }
 
 static inline void port_fifo_put(struct port_queue *q, struct port_item *item)
@@ -222,10 +295,10 @@ static inline void kernel_lifo_put(struct port_queue *q, struct port_item *item)
 {
 	struct kernel_queue *k = kernel_queue(q);
 
-	spin_lock_irq(&k->waiters.lock);
+	spin_lock(&k->lock);
 	list_add(kernel_item(item), &k->items);
-	wake_up_locked(&k->waiters);
-	spin_unlock_irq(&k->waiters.lock);
+	spin_unlock(&k->lock);
+	kernel_wake_one(&k->waiters);
 }
 
 static inline void port_lifo_put(struct port_queue *q, struct port_item *item)
@@ -240,13 +313,15 @@ static inline struct port_item *kernel_queue_get(struct port_queue *q)
 	struct kernel_queue *k = kernel_queue(q);
 	struct port_item *item = NULL;
 
-	spin_lock_irq(&k->waiters.lock);
-	if (!wait_event_interruptible_exclusive_locked_irq(k->waiters,
-							    !list_empty(&k->items))) {
-		item = (struct port_item *)k->items.next;
-		list_del(kernel_item(item));
+	while (!item && !kernel_wait_exclusive(&k->waiters, !list_empty(&k->items))) {
+		spin_lock(&k->lock);
+		/* Unless another thread was faster. */
+		if (!list_empty(&k->items)) {
+			item = (struct port_item *)k->items.next;
+			list_del(kernel_item(item));
+		}
+		spin_unlock(&k->lock);
 	}
-	spin_unlock_irq(&k->waiters.lock);
 	return item;
 }
 
@@ -264,7 +339,8 @@ static inline struct port_item *port_lifo_get(struct port_queue *q)
 }
 
 struct kernel_stack {
-	wait_queue_head_t waiters;
+	struct kernel_waiters waiters;
+	spinlock_t lock;
 	uintptr_t *word;
 	uint32_t used;
 };
@@ -280,10 +356,10 @@ static inline void kernel_stack_push(struct port_stack *s, uintptr_t word)
 {
 	struct kernel_stack *k = kernel_stack(s);
 
-	spin_lock_irq(&k->waiters.lock);
+	spin_lock(&k->lock);
 	k->word[k->used++] = word;
-	wake_up_locked(&k->waiters);
-	spin_unlock_irq(&k->waiters.lock);
+	spin_unlock(&k->lock);
+	kernel_wake_one(&k->waiters);
 }
 
 static inline void port_stack_push(struct port_stack *s, uintptr_t word)
@@ -295,14 +371,23 @@ static inline void port_stack_push(struct port_stack *s, uintptr_t word)
 static inline int kernel_stack_pop(struct port_stack *s, uintptr_t *word)
 {
 	struct kernel_stack *k = kernel_stack(s);
-	int wrong;
 
-	spin_lock_irq(&k->waiters.lock);
-	wrong = wait_event_interruptible_exclusive_locked_irq(k->waiters, k->used);
-	if (!wrong)
-		*word = k->word[--k->used];
-	spin_unlock_irq(&k->waiters.lock);
-	return wrong;
+	for (;;) {
+		int wrong = kernel_wait_exclusive(&k->waiters, READ_ONCE(k->used));
+		bool popped = false;
+
+		if (wrong)
+			return wrong;
+		spin_lock(&k->lock);
+		/* Unless another thread was faster. */
+		if (k->used) {
+			*word = k->word[--k->used];
+			popped = true;
+		}
+		spin_unlock(&k->lock);
+		if (popped)
+			return 0;
+	}
 }
 
 static inline uintptr_t port_stack_pop(struct port_stack *s)
@@ -314,7 +399,7 @@ static inline uintptr_t port_stack_pop(struct port_stack *s)
 }
 
 struct kernel_events {
-	wait_queue_head_t waiters;
+	struct kernel_waiters waiters;
 	atomic_t bits;
 };
 
@@ -328,7 +413,7 @@ void port_events_init(struct port_events *e);
 static inline void kernel_events_post(struct port_events *e, uint32_t bits)
 {
 	atomic_or(bits, &kernel_events(e)->bits);
-	wake_up_all(&kernel_events(e)->waiters);
+	kernel_wake_all(&kernel_events(e)->waiters);
 }
 
 static inline void port_events_post(struct port_events *e, uint32_t bits)
@@ -340,7 +425,7 @@ static inline void port_events_post(struct port_events *e, uint32_t bits)
 static inline void kernel_events_set(struct port_events *e, uint32_t bits)
 {
 	atomic_set(&kernel_events(e)->bits, bits);
-	wake_up_all(&kernel_events(e)->waiters);
+	kernel_wake_all(&kernel_events(e)->waiters);
 }
 
 static inline void port_events_set(struct port_events *e, uint32_t bits)
@@ -354,8 +439,7 @@ static inline int kernel_events_wait(struct port_events *e, uint32_t bits,
 {
 	struct kernel_events *k = kernel_events(e);
 
-	return wait_event_killable(k->waiters,
-				   (*come = atomic_read(&k->bits) & bits));
+	return kernel_wait(&k->waiters, (*come = atomic_read(&k->bits) & bits));
 }
 
 static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
@@ -370,8 +454,7 @@ static inline int kernel_events_wait_all(struct port_events *e, uint32_t bits)
 {
 	struct kernel_events *k = kernel_events(e);
 
-	return wait_event_killable(k->waiters,
-				   (atomic_read(&k->bits) & bits) == bits);
+	return kernel_wait(&k->waiters, (atomic_read(&k->bits) & bits) == bits);
 }
 
 static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)

@@ -57,22 +57,24 @@ void port_mutex_init(struct port_mutex *m, enum port_mutex_kind kind)
 
 void port_cond_init(struct port_cond *c)
 {
-	BUILD_BUG_ON(sizeof(wait_queue_head_t) > sizeof(c->room));
-	init_waitqueue_head(kernel_cond(c));
+	BUILD_BUG_ON(sizeof(struct kernel_waiters) > sizeof(c->room));
+	kernel_waiters_init(kernel_cond(c));
 }
 
 void port_queue_init(struct port_queue *q)
 {
 	BUILD_BUG_ON(sizeof(struct kernel_queue) > sizeof(q->room));
 	BUILD_BUG_ON(offsetof(struct port_item, room));
-	init_waitqueue_head(&kernel_queue(q)->waiters);
+	kernel_waiters_init(&kernel_queue(q)->waiters);
+	spin_lock_init(&kernel_queue(q)->lock);
 	INIT_LIST_HEAD(&kernel_queue(q)->items);
 }
 
 void port_stack_init(struct port_stack *s, uintptr_t *word, uint32_t size)
 {
 	BUILD_BUG_ON(sizeof(struct kernel_stack) > sizeof(s->room));
-	init_waitqueue_head(&kernel_stack(s)->waiters);
+	kernel_waiters_init(&kernel_stack(s)->waiters);
+	spin_lock_init(&kernel_stack(s)->lock);
 	kernel_stack(s)->word = word;
 	kernel_stack(s)->used = 0;
 }
@@ -80,7 +82,7 @@ void port_stack_init(struct port_stack *s, uintptr_t *word, uint32_t size)
 void port_events_init(struct port_events *e)
 {
 	BUILD_BUG_ON(sizeof(struct kernel_events) > sizeof(e->room));
-	init_waitqueue_head(&kernel_events(e)->waiters);
+	kernel_waiters_init(&kernel_events(e)->waiters);
 	atomic_set(&kernel_events(e)->bits, 0);
 }
 

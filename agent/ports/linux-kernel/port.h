@@ -66,19 +66,19 @@ static inline port_ticks port_now(void)
 	"the name says inherit, struct rt_mutex: rt_mutex_lock_interruptible, " \
 	"rt_mutex_unlock" PORT_VIA_MODES
 #define PORT_VIA_CONDVAR "a wait queue: prepare_to_wait_exclusive, unlock, " \
-	"schedule, finish_wait, lock; wake_up, wake_up_all" PORT_VIA_MODES
-#define PORT_VIA_QUEUE "struct list_head under the lock of a wait queue: " \
-	"wake_up_locked, wait_event_interruptible_exclusive_locked_irq" \
-	PORT_VIA_MODES
-#define PORT_VIA_STACK "an array under the lock of a wait queue: " \
-	"wake_up_locked, wait_event_interruptible_exclusive_locked_irq" \
-	PORT_VIA_MODES
+	"schedule, finish_wait, lock; wake_up, wake_up_all" PORT_VIA_WAITERS
+#define PORT_VIA_QUEUE "struct list_head under a spin lock, and a wait queue: " \
+	"wake_up, wait_event_killable_exclusive" PORT_VIA_WAITERS
+#define PORT_VIA_STACK "an array under a spin lock, and a wait queue: " \
+	"wake_up, wait_event_killable_exclusive" PORT_VIA_WAITERS
 #define PORT_VIA_EVENTS "atomic_t and a wait queue: wake_up_all, " \
-	"wait_event_killable" PORT_VIA_MODES
+	"wait_event_killable" PORT_VIA_WAITERS
 #define PORT_VIA_HEAP "kmalloc(GFP_KERNEL), kfree"
 #define PORT_VIA_IRQ "kernel: irq_work_queue, an interrupt that the CPU sends " \
 	"itself; user: a hrtimer, while the thread reads the clock; the " \
 	"handler calls complete, the waiter wait_for_completion_killable"
+#define PORT_VIA_WAITERS "; with PREEMPT_RT a simple wait queue, with the calls " \
+	"of linux/swait.h" PORT_VIA_MODES
 #define PORT_VIA_MODES "; behind what wakes, cond_resched in a kernel thread; " \
 	"a user thread calls them by ioctl"
 

@@ -71,7 +71,6 @@ static struct {
 	bool counts;		/* its ticks stand for instructions */
 	port_ticks rested;
 	bool first_process;
-	struct utsname kernel;
 	const char *module;
 	size_t used;		/* bytes of output */
 } port = { .cpu = -1, .module = "kernmark.ko" };
@@ -324,18 +323,24 @@ void port_rest(void)
 	port.rested = port_now();
 }
 
+static bool preempt_rt(void)
+{
+	struct utsname k;
+
+	return !uname(&k) && strstr(k.version, "PREEMPT_RT");
+}
+
 const char *port_lacks(const struct km_bench *b, uint32_t user)
 {
 	for (uint32_t i = 0; i < KM_ROLES && b->role[i].body; i++)
 		if (b->role[i].flags & KM_MADE)
 			return "a kernel thread is made by kthreadd, not by its "
 			       "creator; linux-user makes user threads";
+	if (b->needs & KM_CONDVAR && b->role[0].flags & KM_EACH && preempt_rt())
+		return "with PREEMPT_RT a broadcast lets each thread run "
+		       "before it wakes the next";
 	if (strstr(b->span[0].name, "recursive"))
 		return "the kernel has no recursive mutex";
-	if (strstr(port.kernel.version, "PREEMPT_RT") && b->needs & KM_PRIORITY &&
-	    b->needs & (KM_CONDVAR | KM_QUEUE | KM_STACK | KM_EVENTS))
-		return "with PREEMPT_RT the lock of a wait queue blocks: the "
-		       "thread woken runs into it; waitqueue.* measures that";
 	if (user && b->needs & KM_HEAP)
 		return "privileged only: a user thread has no kmalloc; its own "
 		       "heap is measured by linux-user";
@@ -440,18 +445,19 @@ static void follow(const char *parent)
 
 static void introduce(const struct order *o)
 {
-	const struct utsname *k = &port.kernel;
+	struct utsname k;
 	char text[512];
 
+	uname(&k);
 	km_hello(&(struct km_hello){
-		.port = "linux-kernel", .arch = k->machine,
+		.port = "linux-kernel", .arch = k.machine,
 		.mode = o->list ? "list" : "run", .clock = PORT_CLOCK,
 		.unit = port.counts ? "instructions" : "cycles",
 		.hz = port.counts ? 0 : port.hz,
 		.realtime = true,
 	});
-	snprintf(text, sizeof(text), "%s %s %s", k->sysname, k->release,
-		 k->version);
+	snprintf(text, sizeof(text), "%s %s %s", k.sysname, k.release,
+		 k.version);
 	km_info("kernel", text);
 	km_info("compiler", PORT_COMPILER);
 	km_info("flags", PORT_FLAGS);
@@ -463,7 +469,6 @@ static void session(char *text)
 {
 	struct order order;
 
-	uname(&port.kernel);
 	load();
 	open_device();
 	claim_cpu();
