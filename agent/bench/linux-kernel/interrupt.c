@@ -5,9 +5,6 @@
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 
-/* How soon a timer comes that was armed. */
-#define SOON_NS 20000
-
 static volatile port_ticks at;	/* the handler's stamp; 0: it has not come */
 
 static void on_irq_work(struct irq_work *work)
@@ -62,8 +59,7 @@ static void armer(struct km_run *r)
 
 		at = 0;
 		stamp(r, 0);
-		hrtimer_start(&timer, ns_to_ktime(SOON_NS),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+		kernel_timer_start(&timer);
 		stamp(r, 1);
 		now = port_now();
 		do {

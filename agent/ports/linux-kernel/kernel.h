@@ -486,6 +486,15 @@ static inline void kernel_timer_init(struct hrtimer *timer,
 #endif
 }
 
+/*
+ * Starts it. So long that the thread spins when it comes, even if another
+ * interrupt has kept the thread from it.
+ */
+static inline void kernel_timer_start(struct hrtimer *timer)
+{
+	hrtimer_start(timer, ns_to_ktime(200000), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
 const char *port_irq_attach(struct port_irq *irq);
 void port_irq_detach(struct port_irq *irq);
 /* Lets an interrupt come soon. */

@@ -16,8 +16,6 @@
 #include "call.h"
 #include "shared.h"
 
-/* How soon an interrupt comes that was armed. */
-#define SOON_NS 20000
 /* Largest object that an operation is for. */
 #define OBJECT_MAX 256
 
@@ -132,8 +130,7 @@ void port_irq_detach(struct port_irq *irq)
 
 void kernel_irq_arm(struct port_irq *irq)
 {
-	hrtimer_start(&kernel_irq(irq)->timer, ns_to_ktime(SOON_NS),
-		      HRTIMER_MODE_REL_PINNED_HARD);
+	kernel_timer_start(&kernel_irq(irq)->timer);
 }
 
 static uint32_t own_switches(void)
