@@ -45,8 +45,9 @@ fn built() -> Result<&'static Path, String> {
         let out = scratch("linux-kernel");
         let output = try_make(&out, &[]);
         let said = String::from_utf8_lossy(&output.stderr);
-        if said.contains("is there a network?") || said.contains("run apt-get update") {
-            return Err(said.lines().last().unwrap_or_default().to_string());
+        let absent = ["is there a network?", "run apt-get update"];
+        if let Some(why) = said.lines().find(|l| absent.iter().any(|a| l.contains(a))) {
+            return Err(why.to_string());
         }
         assert!(output.status.success(), "{said}");
         Ok(out)

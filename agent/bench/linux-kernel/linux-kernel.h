@@ -9,13 +9,14 @@
 
 #include "kernmark.h"
 
-extern const struct km_bench km_spinlock[], km_rwsem[], km_completion[],
-	km_waitqueue[], km_kfifo[], km_workqueue[], km_kthread[], km_rcu[],
-	km_page[], km_vmalloc[], km_irq_work[], km_hrtimer[], km_cr3[];
+extern const struct km_bench km_wake[], km_spinlock[], km_rwsem[],
+	km_completion[], km_waitqueue[], km_kfifo[], km_workqueue[],
+	km_kthread[], km_rcu[], km_page[], km_vmalloc[], km_irq_work[],
+	km_hrtimer[], km_cr3[];
 
-#define KM_LINUX_KERNEL km_spinlock, km_rwsem, km_completion, km_waitqueue, \
-	km_kfifo, km_workqueue, km_kthread, km_rcu, km_page, km_vmalloc, \
-	km_irq_work, km_hrtimer, km_cr3
+#define KM_LINUX_KERNEL km_wake, km_spinlock, km_rwsem, km_completion, \
+	km_waitqueue, km_kfifo, km_workqueue, km_kthread, km_rcu, km_page, \
+	km_vmalloc, km_irq_work, km_hrtimer, km_cr3
 
 #ifdef __KERNEL__
 #define IN_KERNEL(function) function

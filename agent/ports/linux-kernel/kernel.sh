@@ -44,9 +44,12 @@ version=${headers#linux-headers-}
 common=$(depends "$headers" '^linux-headers-.*-common')
 kbuild=$(depends "$headers" '^linux-kbuild-')
 
-work=$into.part
-rm -rf "$work" "$into"
-mkdir -p "$work/deb"
+echo "kernel.sh: fetching Linux $version" >&2
+# A folder of its own: another may be at work on the same kernel.
+work=$(mktemp -d "$cache/$kernel.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+mkdir "$work/deb"
 (cd "$work/deb" && apt-get -q download "linux-image-$version" "$headers" \
 	"$common" "$kbuild" > ../log 2>&1) || {
 	tail -n 3 "$work/log" >&2
@@ -67,4 +70,4 @@ mv "$work/root/boot/vmlinuz-$version" "$work/vmlinuz"
 rm -rf "$work/root/lib" "$work/root/boot"
 ln -s "root/$src" "$work/build"
 echo "$version" > "$work/release"
-mv "$work" "$into"
+mv -T "$work" "$into" 2> /dev/null || [ -e "$into/release" ]
