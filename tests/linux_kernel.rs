@@ -123,6 +123,51 @@ fn two_boots_measure_the_same_and_every_proof_holds() {
     assert!(value("clock.read") < 100.0);
 }
 
+/// What a port measures whose operations lie, as the folder in `tests/sabotage` says.
+fn sabotaged(folder: &str) -> Run {
+    let name = folder.replace('/', "-");
+    let out = scratch(&format!("linux-kernel-{name}"));
+    let port = format!("PORT={}", here("tests/sabotage").join(folder).display());
+    make("linux-kernel", &out, &[cache(), port.clone()]);
+    let (records, console) = boot(&out, &["ORDER=run samples=20", &port]);
+    let run = read(&records);
+    assert_eq!(run.damage, Damage::default(), "{console}");
+    assert!(run.metrics.len() > 200, "{console}");
+    run
+}
+
+#[test]
+fn sabotage_is_caught_in_every_case_that_it_matters_to() {
+    if let Err(why) = built() {
+        return skipped("the agent in kernel mode", &why);
+    }
+    for metric in sabotaged("frozen").metrics {
+        let outcome = &metric.replicates[0].outcome;
+        assert!(
+            *outcome != Outcome::Ok,
+            "a clock that stands still: {}",
+            metric.id
+        );
+    }
+    let waits = [
+        "semaphore.take.blocking.",
+        "semaphore.give.wake",
+        "semaphore.resched.",
+        "mutex.lock.contended.",
+        "mutex.unlock.wake",
+        "isr.resume.different.",
+        "isr.wait.",
+        "completion.wait.blocking",
+        "completion.complete.wake",
+        "workqueue.",
+    ];
+    for metric in sabotaged("linux-kernel/unblocked").metrics {
+        let failed = matches!(metric.replicates[0].outcome, Outcome::Failed(_));
+        let matters = waits.iter().any(|w| metric.id.starts_with(w));
+        assert_eq!(failed, matters, "nobody blocks: {}", metric.id);
+    }
+}
+
 #[test]
 fn what_the_kernel_refuses_is_said_on_the_console() {
     let out = match built() {
