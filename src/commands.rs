@@ -25,16 +25,13 @@ use crate::report::{self, terminal};
 use crate::run::{Entry, Run};
 use crate::session::Reader;
 use crate::summary::{summarise, Status};
-use crate::{catalog, export, screen, store};
+use crate::{catalog, export, reference, screen, store};
 
 /// How long the doctor watches what else runs.
 const WATCH: Duration = Duration::from_millis(500);
 
 /// Columns of a report that neither a terminal nor the user limits.
 const WIDTH: usize = 100;
-
-/// What other suites call our metrics.
-const ALIASES: &str = include_str!("../reference/aliases.csv");
 
 /// Why a command did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,8 +121,8 @@ fn list(arguments: &cli::List) -> Outcome {
         Format::Json => export::json::catalog(&entries),
         Format::Csv => export::csv::catalog(&entries),
         Format::Md => {
-            let counterparts = catalog::counterparts(ALIASES).map_err(Failure::Failed)?;
-            catalog::markdown(&entries, &counterparts)
+            let counterparts = reference::counterparts().map_err(Failure::Failed)?;
+            catalog::markdown(&entries, &catalog::elsewhere(&counterparts, &catalog.port))
         }
     };
     print(text.as_bytes())

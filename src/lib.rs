@@ -15,6 +15,7 @@
 //! 9. [`measure`] makes a run of a [`target`]; [`progress`] and [`interrupt`] are its eyes and ears; [`screen`] knows the terminal,
 //!    [`turn`] keeps other runs away.
 //! 10. [`store`] keeps runs as files.
+//! 11. [`reference`] reads the published figures of other suites.
 //!
 //! A bad measurement is a value in the run ([`run::Outcome`]), never an error.
 
@@ -31,6 +32,7 @@ pub mod matrix;
 pub mod measure;
 pub mod progress;
 pub mod record;
+pub mod reference;
 pub mod report;
 pub mod run;
 pub mod screen;

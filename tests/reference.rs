@@ -1,10 +1,18 @@
 //! The published figures in `reference/`: whole, readable and true to themselves.
 
+// Other test programs need the rest of it.
+#[allow(dead_code)]
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use common::{here, scratch, skipped, succeeds};
+use kernmark::run::{Outcome, Run};
+use kernmark::session::Reader;
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -86,7 +94,7 @@ const DATASETS: &[&str] = &[
     "clock_hz",
     "clock_basis",
 ];
-const ALIASES: &[&str] = &["dataset", "benchmark", "metric", "note"];
+const ALIASES: &[&str] = &["dataset", "benchmark", "target", "metric", "note"];
 
 fn zephyr() -> Vec<Row> {
     read("zephyr.csv", ZEPHYR)
@@ -370,19 +378,18 @@ fn zircon_changes_follow_from_the_two_datasets() {
     assert_eq!(distinct.len(), changes.len(), "a change is listed twice");
 }
 
-#[test]
-fn every_benchmark_has_one_alias_and_no_alias_is_left_over() {
-    let mut aliased = BTreeSet::new();
+/// The rows of each benchmark: its counterparts, or the one that says why there is none.
+fn aliases() -> BTreeMap<(String, String), Vec<Row>> {
+    let mut all: BTreeMap<_, Vec<Row>> = BTreeMap::new();
     for row in read("aliases.csv", ALIASES) {
         let key = (row["dataset"].clone(), row["benchmark"].clone());
-        assert!(aliased.insert(key), "aliased twice: {row:?}");
-        assert!(
-            !row["metric"].is_empty() || !row["note"].is_empty(),
-            "no reason: {row:?}"
-        );
-        let id = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._+".contains(c);
-        assert!(row["metric"].chars().all(id), "{row:?}");
+        all.entry(key).or_default().push(row);
     }
+    all
+}
+
+#[test]
+fn every_benchmark_has_its_counterparts_or_the_reason_why_it_has_none() {
     let mut published = BTreeSet::new();
     for (source, rows) in [
         ("zephyr", zephyr()),
@@ -394,27 +401,65 @@ fn every_benchmark_has_one_alias_and_no_alias_is_left_over() {
                 .map(|row| (source.to_owned(), row["benchmark"].clone())),
         );
     }
-    assert_eq!(aliased, published);
-}
-
-#[test]
-fn contexts_that_linux_threads_cannot_have_are_not_mapped() {
-    for row in read("aliases.csv", ALIASES) {
-        for context in ["kernel", "k_to_k", "k_to_u", "u_to_k"] {
-            let ends = row["metric"].ends_with(&format!(".{context}"));
-            assert!(!ends, "the Linux user port has no {context}: {row:?}");
-        }
-        let mixed = [".k_to_u", ".u_to_k", "(K -> U)", "(U -> K)"];
-        if mixed
-            .iter()
-            .any(|context| row["benchmark"].contains(context))
-        {
-            assert_eq!(row["metric"], "", "{row:?}");
+    let aliases = aliases();
+    assert_eq!(aliases.keys().cloned().collect::<BTreeSet<_>>(), published);
+    for rows in aliases.values() {
+        let targets: BTreeSet<&String> = rows.iter().map(|row| &row["target"]).collect();
+        assert_eq!(targets.len(), rows.len(), "a target twice: {rows:?}");
+        for row in rows {
+            let id = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._+".contains(c);
+            assert!(row["metric"].chars().all(id), "{row:?}");
+            match row["target"].as_str() {
+                "linux" | "linux-vm" => assert!(!row["metric"].is_empty(), "{row:?}"),
+                "" => {
+                    assert_eq!((rows.len(), row["metric"].as_str()), (1, ""), "{rows:?}");
+                    assert!(!row["note"].is_empty(), "no reason: {row:?}");
+                }
+                _ => panic!("no target: {row:?}"),
+            }
         }
     }
 }
 
-/// Every metric that an alias names is in the catalog of this Linux.
+#[test]
+fn the_readme_counts_what_is_measured() {
+    let readme = fs::read_to_string(path("reference/README.md")).unwrap();
+    let aliases = aliases();
+    for suite in ["zephyr", "zircon", "composite"] {
+        let of_suite = || aliases.iter().filter(|((source, _), _)| source == suite);
+        let by = |target: &str| {
+            let rows = of_suite().flat_map(|(_, rows)| rows);
+            rows.filter(|row| row["target"] == target).count()
+        };
+        let [vm, user, none] = ["linux-vm", "linux", ""].map(by);
+        let line = format!(
+            "| {suite} | {} | {vm} | {user} | {none} |",
+            of_suite().count()
+        );
+        assert!(readme.contains(&line), "README.md has no line {line}");
+    }
+}
+
+/// Whether a kernel thread takes part in a benchmark of Zephyr.
+fn in_kernel_mode(benchmark: &str) -> bool {
+    let parts = ["kernel", "k_to_", "_to_k", "(K ->", "-> K)"];
+    parts.iter().any(|part| benchmark.contains(part))
+}
+
+#[test]
+fn what_takes_a_kernel_thread_is_measured_in_kernel_mode() {
+    let mut checked = 0;
+    for ((source, benchmark), rows) in aliases() {
+        if source == "zephyr" && in_kernel_mode(&benchmark) {
+            let by_user_mode_alone = rows.iter().all(|row| row["target"] == "linux");
+            assert!(!by_user_mode_alone, "{benchmark}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "only {checked}");
+}
+
+/// Every metric that an alias names for this Linux is in its catalog.
 #[test]
 fn aliases_name_metrics_that_exist() {
     let listed = Command::new(env!("CARGO_BIN_EXE_kernmark"))
@@ -427,8 +472,115 @@ fn aliases_name_metrics_that_exist() {
     assert!(!metrics.is_empty(), "the agent lists nothing");
     let unknown: BTreeSet<String> = read("aliases.csv", ALIASES)
         .into_iter()
+        .filter(|row| row["target"] == "linux" && !metrics.contains(&row["metric"]))
         .map(|row| row["metric"].clone())
-        .filter(|metric| !metric.is_empty() && !metrics.contains(metric))
         .collect();
     assert!(unknown.is_empty(), "the agent has no {unknown:#?}");
+}
+
+/// What the port to the kernel lists and skips, by its user side without the module.
+fn kernel_port() -> Run {
+    let program = scratch("linux-kernel-skips").join("skips");
+    let port = here("agent/ports/linux-kernel");
+    let mut sources = vec![here("tests/linux-kernel/skips.c"), port.join("shared.c")];
+    for folder in ["core", "order", "bench", "bench/linux-kernel"] {
+        let files = fs::read_dir(here("agent").join(folder)).unwrap();
+        let files = files.map(|file| file.unwrap().path());
+        sources.extend(files.filter(|file| file.extension().is_some_and(|e| e == "c")));
+    }
+    let include = ["", "core", "order", "bench/linux-kernel"].map(|folder| {
+        let folder = here("agent").join(folder);
+        format!("-I{}", folder.display())
+    });
+    succeeds(
+        Command::new("cc")
+            .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"])
+            .args(["-DPORT_COMPILER=\"\"", "-DPORT_FLAGS=\"\"", "-o"])
+            .arg(&program)
+            .arg(format!("-I{}", port.display()))
+            .args(include)
+            .args(sources),
+    );
+    let mut reader = Reader::new();
+    for line in succeeds(&mut Command::new(&program)).lines() {
+        reader.line(line.as_bytes());
+    }
+    reader.finish()
+}
+
+/// Every metric that an alias names for the machine with a kernel of its own is measured there; a
+/// benchmark that it measures under the same name is not left out, or paired with another metric.
+#[test]
+fn aliases_name_metrics_that_are_measured_in_kernel_mode() {
+    if cfg!(not(target_arch = "x86_64")) {
+        skipped("aliases of linux-vm", "its port knows x86-64 only");
+        return;
+    }
+    let run = kernel_port();
+    let mut skips: BTreeMap<&str, bool> = BTreeMap::new();
+    for metric in &run.metrics {
+        let skip = matches!(metric.replicates[0].outcome, Outcome::Skipped(_));
+        skips.insert(&metric.id, skip);
+    }
+    let measured = |id: &str| skips.get(id) == Some(&false);
+    assert!(measured("semaphore.take.blocking.k_to_u") && measured("cr3.write"));
+    assert!(!measured("mutex.lock.immediate.recursive.kernel"));
+    for ((_, benchmark), rows) in aliases() {
+        let row = rows.iter().find(|row| row["target"] == "linux-vm");
+        if let Some(row) = row {
+            assert!(measured(&row["metric"]), "not measured: {row:?}");
+        }
+        if measured(&benchmark) {
+            let metric = row.map(|row| row["metric"].as_str());
+            assert_eq!(metric, Some(benchmark.as_str()), "{rows:?}");
+        }
+    }
+}
+
+/// Zephyr printed titles before it printed names: both are of the same benchmarks.
+#[test]
+fn a_title_has_the_counterparts_of_its_name() {
+    let aliases = aliases();
+    let counterparts = |benchmark: &str| {
+        let rows = &aliases[&("zephyr".to_owned(), benchmark.to_owned())];
+        let columns = |row: &Row| ["target", "metric", "note"].map(|column| row[column].clone());
+        rows.iter().map(columns).collect::<Vec<_>>()
+    };
+    for (title, name) in [
+        (
+            "Take a semaphore (context switch K -> U)",
+            "semaphore.take.blocking.k_to_u",
+        ),
+        (
+            "Give a semaphore (context switch U -> K)",
+            "semaphore.give.wake+ctx.u_to_k",
+        ),
+        (
+            "Give a semaphore (no waiters) from kernel thread",
+            "semaphore.give.immediate.kernel",
+        ),
+        (
+            "Cooperative threads ctx switch via k_yield (U -> K)",
+            "thread.yield.cooperative.ctx.u_to_k",
+        ),
+        (
+            "Switch from ISR to another thread (user)",
+            "isr.resume.different.thread.user",
+        ),
+        (
+            "Create user thread from kernel thread",
+            "thread.create.user.from.kernel",
+        ),
+        (
+            "Suspend kernel thread from user thread",
+            "thread.suspend.kernel.from.user",
+        ),
+        (
+            "Lock a mutex from user thread",
+            "mutex.lock.immediate.recursive.user",
+        ),
+        ("Average time for heap malloc", "heap.malloc.immediate"),
+    ] {
+        assert_eq!(counterparts(title), counterparts(name), "{title}");
+    }
 }

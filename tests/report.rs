@@ -6,6 +6,7 @@ use kernmark::catalog;
 use kernmark::export::{csv as to_csv, json, markdown};
 use kernmark::histogram::Histogram;
 use kernmark::matrix::Column;
+use kernmark::reference;
 use kernmark::report::matrix;
 use kernmark::report::terminal::{self, Colour, Style};
 use kernmark::run::{
@@ -14,11 +15,12 @@ use kernmark::run::{
 use serde_json::Value;
 
 const ALIASES: &str = "\
-dataset,benchmark,metric,note
-zephyr,semaphore.take.blocking.k_to_k,semaphore.take.blocking.u_to_u,kernel threads there
-zephyr,Take a semaphore (context switch),semaphore.take.blocking.u_to_u,kernel threads there
-zircon,Channel/Write/64,channel.write.64,
-composite,page_table_switch.one_cr3_write,,hardware alone
+dataset,benchmark,target,metric,note
+zephyr,semaphore.take.blocking.k_to_k,linux-vm,semaphore.take.blocking.k_to_k,
+zephyr,semaphore.take.blocking.k_to_k,linux,semaphore.take.blocking.u_to_u,kernel threads there
+zephyr,Take a semaphore (context switch),linux,semaphore.take.blocking.u_to_u,kernel threads there
+zircon,Channel/Write/64,linux,channel.write.64,
+composite,protection_crossing.one_way,,,half a crossing
 ";
 
 fn plain(width: usize) -> Style {
@@ -611,10 +613,11 @@ fn a_metric_that_is_not_there_is_refused_by_name() {
 fn a_catalog_lists_what_can_be_measured() {
     assert_snapshot!("catalog_100", terminal::catalog(&entries(), &plain(100)));
     assert_snapshot!("catalog_60", terminal::catalog(&entries(), &plain(60)));
-    let counterparts = catalog::counterparts(ALIASES).unwrap();
+    let counterparts = reference::counterparts_in(ALIASES).unwrap();
+    let elsewhere = catalog::elsewhere(&counterparts, "linux-user");
     assert_snapshot!(
         "catalog_markdown",
-        catalog::markdown(&entries(), &counterparts)
+        catalog::markdown(&entries(), &elsewhere)
     );
     assert_snapshot!("catalog_json", json::catalog(&entries()));
     assert_snapshot!("catalog_csv", to_csv::catalog(&entries()));
@@ -671,7 +674,7 @@ fn nothing_reaches_the_terminal_that_steers_it() {
         to_csv::run(&run),
         to_csv::catalog(&run.catalog),
         markdown::run(&run),
-        catalog::markdown(&run.catalog, &catalog::Counterparts::new()),
+        catalog::markdown(&run.catalog, &catalog::Elsewhere::new()),
     ];
     for metric in &run.metrics {
         texts.push(terminal::distribution(&run, &metric.id, &plain(80)).unwrap());
@@ -687,7 +690,10 @@ fn markdown_tables_keep_their_shape() {
     for (name, run) in all() {
         let pages = [
             markdown::run(&run),
-            catalog::markdown(&run.catalog, &catalog::counterparts(ALIASES).unwrap()),
+            catalog::markdown(
+                &run.catalog,
+                &catalog::elsewhere(&reference::counterparts_in(ALIASES).unwrap(), "linux-user"),
+            ),
         ];
         for page in pages {
             assert!(!page.contains("<script"), "{name}");

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The user side of the port without its module: what it lists, and what it says
+ * of each case that it skips. A case that it would run fails here.
+ */
+#define main agent_main
+#define port_run agent_run
+#define port_setup agent_setup
+#define port_teardown agent_teardown
+#include "user.c"
+#undef main
+#undef port_run
+#undef port_setup
+#undef port_teardown
+
+char port_shared_start[1], port_shared_end[1];
+
+const char *port_setup(const struct km_bench *b);
+void port_teardown(const struct km_bench *b);
+
+const char *port_setup(const struct km_bench *b)
+{
+	(void)b;
+	return NULL;
+}
+
+void port_teardown(const struct km_bench *b)
+{
+	(void)b;
+}
+
+const char *port_run(const struct km_thread *threads, uint32_t n,
+		     struct km_run *r, struct km_counts *counts)
+{
+	(void)threads, (void)n, (void)r, (void)counts;
+	return "there is no module";
+}
+
+int main(void)
+{
+	const struct order order = { .options.samples = 5 };
+
+	/* It never has to rest. */
+	port.hz = (port_ticks)1 << 60;
+	introduce(&order);
+	km_catalog();
+	km_measure(NULL, &port_shared.memory, &order.options);
+	km_bye();
+	flush();
+	return 0;
+}
