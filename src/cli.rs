@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::reference::Reference;
 use crate::target::spec::Spec;
 
 /// Exit status: everything was measured and every proof held.
@@ -229,6 +230,14 @@ pub struct List {
     #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", help = ON, long_help = ON_LONG)]
     pub on: Spec,
 
+    /// List the benchmarks of another suite instead, such as reference:zephyr: which metric and
+    /// target here measure the nearest thing, and why others have none
+    ///
+    /// NAME is zephyr, zircon, composite, or one of their datasets, such as
+    /// zephyr-latest/userspace. FILTER selects by the names of benchmarks and of metrics.
+    #[arg(long, value_name = "reference:NAME", value_parser = reference, conflicts_with = "on")]
+    pub coverage: Option<Reference>,
+
     /// How to print the list
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -269,6 +278,11 @@ pub struct Show {
 
 /// A target.
 fn spec(text: &str) -> Result<Spec, String> {
+    text.parse()
+}
+
+/// Published figures.
+fn reference(text: &str) -> Result<Reference, String> {
     text.parse()
 }
 

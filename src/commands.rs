@@ -1,5 +1,6 @@
 //! The commands: what each [`cli::Command`] does. Their exit status is returned, never taken.
 
+mod coverage;
 mod matrix;
 pub mod run;
 mod targets;
@@ -95,6 +96,9 @@ fn worth(run: &Run) -> u8 {
 }
 
 fn list(arguments: &cli::List) -> Outcome {
+    if let Some(reference) = &arguments.coverage {
+        return coverage::coverage(reference, &arguments.filters, arguments.format);
+    }
     let interrupt = interrupt()?;
     let progress = Progress::new();
     let wanted = run::Wanted {

@@ -15,13 +15,15 @@
 //! 9. [`measure`] makes a run of a [`target`]; [`progress`] and [`interrupt`] are its eyes and ears; [`screen`] knows the terminal,
 //!    [`turn`] keeps other runs away.
 //! 10. [`store`] keeps runs as files.
-//! 11. [`reference`] reads the published figures of other suites.
+//! 11. [`reference`] reads the published figures of other suites; [`coverage`] says which of their
+//!     benchmarks are measured here.
 //!
 //! A bad measurement is a value in the run ([`run::Outcome`]), never an error.
 
 pub mod catalog;
 pub mod cli;
 pub mod commands;
+pub mod coverage;
 pub mod doctor;
 pub mod export;
 pub mod filter;

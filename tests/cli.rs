@@ -721,3 +721,35 @@ fn the_built_in_agent_passes_its_check() {
     bed.wait_for_silence();
     seen.expect(0, " 0 failed, 0 incomplete\n", "");
 }
+
+#[test]
+fn coverage_of_another_suite_needs_no_target() {
+    let list = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_kernmark"))
+            .arg("list")
+            .args(arguments)
+            .env("KERNMARK_AGENT", "/nowhere")
+            .output()
+            .unwrap()
+    };
+    let all = list(&["--coverage", "reference:zephyr"]);
+    assert!(all.status.success());
+    let text = String::from_utf8(all.stdout).unwrap();
+    let tally = text.lines().last().unwrap();
+    assert!(tally.starts_with("172 benchmarks: 162 measured"), "{tally}");
+    for format in ["json", "csv", "md"] {
+        let one = list(&["--coverage", "reference:zircon", "--format", format, "vmo"]);
+        let text = String::from_utf8(one.stdout).unwrap();
+        assert!(
+            text.contains("Vmo/Create") && !text.contains("Port"),
+            "{text}"
+        );
+    }
+    for wrong in [
+        &["--coverage", "zephyr"][..],
+        &["--coverage", "reference:zephyr", "--on", "linux"],
+        &["--coverage", "reference:zephyr", "nothing"],
+    ] {
+        assert_eq!(list(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+}

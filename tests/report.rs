@@ -3,10 +3,12 @@
 
 use insta::assert_snapshot;
 use kernmark::catalog;
+use kernmark::coverage::{self, Benchmark, Nearest};
 use kernmark::export::{csv as to_csv, json, markdown};
 use kernmark::histogram::Histogram;
 use kernmark::matrix::Column;
-use kernmark::reference;
+use kernmark::reference::{self, Reference};
+use kernmark::report::coverage::table as coverage_table;
 use kernmark::report::matrix;
 use kernmark::report::terminal::{self, Colour, Style};
 use kernmark::run::{
@@ -621,6 +623,77 @@ fn a_catalog_lists_what_can_be_measured() {
     );
     assert_snapshot!("catalog_json", json::catalog(&entries()));
     assert_snapshot!("catalog_csv", to_csv::catalog(&entries()));
+}
+
+/// The coverage of a suite, by the data of the project.
+fn coverage_of(text: &str) -> Vec<Benchmark> {
+    let of: Reference = text.parse().unwrap();
+    let counterparts = reference::counterparts().unwrap();
+    coverage::of(of.suite(), &of.figures().unwrap(), &counterparts)
+}
+
+#[test]
+fn coverage_says_what_is_measured_and_why_the_rest_is_not() {
+    let composite = coverage_of("reference:composite");
+    assert_snapshot!("coverage_100", coverage_table(&composite, &plain(100)));
+    assert_snapshot!("coverage_60", coverage_table(&composite, &plain(60)));
+    let of = |filter: &str| {
+        let all = coverage_of("reference:zephyr-3.5.0-rc1/userspace");
+        coverage::pick(all, &[filter.to_owned()]).unwrap()
+    };
+    let from_kernel = of("*user thread from kernel*");
+    assert_snapshot!("coverage_titles", coverage_table(&from_kernel, &plain(100)));
+    assert_snapshot!("coverage_json", json::coverage("reference:x", &from_kernel));
+    assert_snapshot!("coverage_csv", to_csv::coverage(&from_kernel));
+    assert_snapshot!("coverage_markdown", markdown::coverage(&from_kernel));
+    assert_eq!(
+        coverage_table(&[], &plain(100)),
+        "\n0 benchmarks: 0 measured, 0 without a counterpart\n"
+    );
+}
+
+#[test]
+fn no_line_of_coverage_is_wider_than_the_terminal() {
+    for suite in ["zephyr", "zircon", "composite"] {
+        let benchmarks = coverage_of(&format!("reference:{suite}"));
+        for width in 60..=140 {
+            let text = coverage_table(&benchmarks, &plain(width));
+            let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(longest <= width, "{suite} at {width}: {longest}");
+            for benchmark in &benchmarks {
+                assert!(text.contains(&benchmark.name), "{}", benchmark.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_in_coverage_steers_the_terminal() {
+    let evil = "a\u{1b}[31m|`\u{202e}b".to_owned();
+    let benchmarks = [
+        Benchmark {
+            name: evil.clone(),
+            measured: vec![Nearest {
+                metric: evil.clone(),
+                target: evil.clone(),
+                note: evil.clone(),
+            }],
+            reason: String::new(),
+        },
+        Benchmark {
+            name: evil.clone(),
+            measured: Vec::new(),
+            reason: evil.clone(),
+        },
+    ];
+    for text in [
+        coverage_table(&benchmarks, &plain(100)),
+        json::coverage(&evil, &benchmarks),
+        to_csv::coverage(&benchmarks),
+        markdown::coverage(&benchmarks),
+    ] {
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! CSV (RFC 4180, lines end in LF), a header line first; what is not available is an empty field.
 
 use super::{shown, status, unit, ABSENT};
+use crate::coverage::Benchmark;
 use crate::matrix::{Cell, Column, Matrix};
 use crate::report::text::plain;
 use crate::run::{Entry, Run};
@@ -147,6 +148,30 @@ pub fn catalog(entries: &[Entry]) -> String {
             figure(entry.items),
             plain(&entry.needs.join(" ")),
         ]);
+    }
+    table(&rows)
+}
+
+/// The coverage of another suite, a line for each benchmark and target; one that has no
+/// counterpart has a line without a metric.
+#[must_use]
+pub fn coverage(benchmarks: &[Benchmark]) -> String {
+    let mut rows = vec![["benchmark", "target", "metric", "note"].map(str::to_owned)];
+    for benchmark in benchmarks {
+        let name = plain(&benchmark.name);
+        if benchmark.measured.is_empty() {
+            let none = String::new;
+            rows.push([name, none(), none(), plain(&benchmark.reason)]);
+            continue;
+        }
+        for one in &benchmark.measured {
+            rows.push([
+                name.clone(),
+                plain(&one.target),
+                plain(&one.metric),
+                plain(&one.note),
+            ]);
+        }
     }
     table(&rows)
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{json, Map, Value};
 
 use super::{shown, status, unit, ABSENT};
+use crate::coverage::Benchmark;
 use crate::matrix::{Cell, Column, Matrix};
 use crate::report::text::steers;
 use crate::run::{Clock, Damage, Entry, Fact, Metric, Outcome, Proof, Run, Unit};
@@ -138,6 +139,24 @@ fn damage(damage: &Damage) -> Value {
 pub fn catalog(entries: &[Entry]) -> String {
     let entries = entries.iter().map(|entry| line(&EntryOut::of(entry)));
     document(&[("catalog", list(entries))])
+}
+
+/// The coverage of another suite, a benchmark a line: its counterparts, or the reason why it has
+/// none. A document ends with a line end.
+#[must_use]
+pub fn coverage(reference: &str, benchmarks: &[Benchmark]) -> String {
+    let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let lines = benchmarks.iter().map(|benchmark| {
+        let measured = benchmark.measured.iter().map(
+            |one| json!({ "target": one.target, "metric": one.metric, "note": known(&one.note) }),
+        );
+        line(&json!({
+            "benchmark": benchmark.name,
+            "measured": measured.collect::<Vec<Value>>(),
+            "reason": known(&benchmark.reason),
+        }))
+    });
+    document(&[("reference", line(&reference)), ("benchmarks", list(lines))])
 }
 
 fn document(parts: &[(&str, String)]) -> String {

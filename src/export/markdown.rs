@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::coverage::{self, Benchmark};
 use crate::matrix::{Column, Matrix};
 use crate::report::matrix::{header, legend, listing, place, ratio, shared_problems, Shown, Units};
 use crate::report::row::Row;
@@ -65,6 +66,30 @@ pub fn run(run: &Run) -> String {
             "The interval holds the median with 95 % confidence or more. A figure with \\* is the mean of a batch of operations. Net is the median less reading the clock.\n",
         );
     }
+    out
+}
+
+/// The coverage of another suite, a row for each benchmark and target, and how many are measured.
+#[must_use]
+pub fn coverage(benchmarks: &[Benchmark]) -> String {
+    let mut out =
+        String::from("| benchmark | metric | target | note |\n| --- | --- | --- | --- |\n");
+    for benchmark in benchmarks {
+        let name = escape(&benchmark.name);
+        if benchmark.measured.is_empty() {
+            let reason = escape(&benchmark.reason);
+            let _ = writeln!(out, "| {name} | none | | {reason} |");
+        }
+        for one in &benchmark.measured {
+            let (metric, target) = (code(&one.metric), escape(&one.target));
+            let _ = writeln!(
+                out,
+                "| {name} | {metric} | {target} | {} |",
+                escape(&one.note)
+            );
+        }
+    }
+    let _ = writeln!(out, "\n{}.", escape(&coverage::tally(benchmarks)));
     out
 }
 

@@ -7,6 +7,7 @@ use crate::run::{Fact, Metric, Outcome, Run, Session, Unit};
 use crate::summary::{Status, Summary};
 
 pub mod check;
+pub mod coverage;
 pub mod doctor;
 pub mod matrix;
 pub mod number;

@@ -1,0 +1,20 @@
+//! `kernmark list --coverage`: which benchmarks of another suite are measured here.
+
+use super::{print, style, Failure, Outcome};
+use crate::cli::Format;
+use crate::reference::{self, Reference};
+use crate::{coverage, export, report};
+
+pub fn coverage(of: &Reference, filters: &[String], format: Format) -> Outcome {
+    let figures = of.figures().map_err(Failure::Failed)?;
+    let counterparts = reference::counterparts().map_err(Failure::Failed)?;
+    let all = coverage::of(of.suite(), &figures, &counterparts);
+    let benchmarks = coverage::pick(all, filters).map_err(Failure::Usage)?;
+    let text = match format {
+        Format::Table => report::coverage::table(&benchmarks, &style()),
+        Format::Json => export::json::coverage(&of.to_string(), &benchmarks),
+        Format::Csv => export::csv::coverage(&benchmarks),
+        Format::Md => export::markdown::coverage(&benchmarks),
+    };
+    print(text.as_bytes())
+}
