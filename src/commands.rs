@@ -106,7 +106,7 @@ fn list(arguments: &cli::List) -> Outcome {
         sessions: None,
         progress: &progress,
     };
-    let plan = run::plan_target(&arguments.on)?;
+    let plan = run::plan_target(&arguments.on, &interrupt)?;
     let Some(mut place) = run::prepare(plan, &wanted, &interrupt)? else {
         return Ok(cli::INTERRUPTED);
     };

@@ -25,11 +25,11 @@ pub(super) fn matrix(arguments: &cli::Matrix) -> Outcome {
             ..cli::Run::default()
         })
         .collect();
+    let interrupt = interrupt()?;
     // A typo in the last column is found before the first is measured.
     for run in &runs {
-        check(&plan_target(&run.on)?, run)?;
+        check(&plan_target(&run.on, &interrupt)?, run)?;
     }
-    let interrupt = interrupt()?;
     let mut columns = Vec::new();
     let mut status = cli::OK;
     let mut failure = None;

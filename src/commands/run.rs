@@ -111,7 +111,7 @@ pub fn measure_target(
     arguments: &cli::Run,
     interrupt: &Interrupt,
 ) -> Result<Option<Made>, Failure> {
-    let target = plan_target(spec)?;
+    let target = plan_target(spec, interrupt)?;
     check(&target, arguments)?;
     let plan = plan(&target, arguments);
     if let Some(path) = &arguments.output {
@@ -223,11 +223,11 @@ pub(super) enum Known {
 }
 
 /// Looks up what a spec means.
-pub(super) fn plan_target(spec: &Spec) -> Result<Known, Failure> {
+pub(super) fn plan_target(spec: &Spec, interrupt: &Interrupt) -> Result<Known, Failure> {
     Ok(match spec {
         Spec::Linux => Known::Linux,
         Spec::Described(choice) => {
-            let plan = described::plan(choice).map_err(Failure::Usage)?;
+            let plan = described::plan(choice, interrupt).map_err(Failure::Usage)?;
             Known::Described(Box::new(plan))
         }
         Spec::Serial { device, baud } => Known::Serial {
@@ -253,6 +253,9 @@ pub(super) struct Wanted<'a> {
 pub(super) struct Place<'a> {
     pub target: Box<dyn Target + 'a>,
     kind: Kind,
+    /// Whether it runs on this machine, so that what else runs here disturbs it and what the
+    /// machine is belongs to the result.
+    is_here: bool,
     /// What is known of the target.
     facts: Vec<Fact>,
 }
@@ -274,6 +277,11 @@ pub(super) fn prepare<'a>(
 ) -> Result<Option<Place<'a>>, Failure> {
     let silence = wanted.silence.unwrap_or(PATIENCE);
     let named = |spec: Spec| vec![fact("target", spec.to_string())];
+    let is_here = match &target {
+        Known::Linux | Known::Exec(_) => true,
+        Known::Described(plan) => plan.chosen.here,
+        Known::Serial { .. } | Known::File(_) => false,
+    };
     let (target, kind, facts): (Box<dyn Target + 'a>, _, _) = match target {
         Known::Linux => {
             let host = Host::new(silence, interrupt).map_err(Failure::Failed)?;
@@ -311,17 +319,12 @@ pub(super) fn prepare<'a>(
     Ok(Some(Place {
         target,
         kind,
+        is_here,
         facts,
     }))
 }
 
 impl Place<'_> {
-    /// Whether it runs on this machine, so that what else runs here disturbs it and what the
-    /// machine is belongs to the result.
-    fn is_here(&self) -> bool {
-        matches!(self.kind, Kind::Linux | Kind::Exec)
-    }
-
     /// A name for the saved run where no agent's port has told its own.
     fn name(&self) -> &'static str {
         match self.kind {
@@ -335,7 +338,7 @@ impl Place<'_> {
 
     /// What is known of the tool, of the machine where it matters, and of the target.
     fn facts(&self) -> Vec<Fact> {
-        let mut facts = if self.is_here() {
+        let mut facts = if self.is_here {
             machine::facts(&Machine::read(Path::new("/")))
         } else {
             let version = concat!("kernmark ", env!("CARGO_PKG_VERSION"));
@@ -361,7 +364,7 @@ fn turn(
     interrupt: &Interrupt,
     progress: &Progress,
 ) -> Result<Option<Vec<Turn>>, Failure> {
-    if !place.is_here() {
+    if !place.is_here {
         return Ok(Some(Vec::new()));
     }
     let limit = arguments.wait.unwrap_or(WAIT);

@@ -16,6 +16,7 @@ struct Target {
     default_board: String,
     boards: Vec<Named>,
     variants: Vec<Named>,
+    options: Vec<Setting>,
 }
 
 /// A board or a variant.
@@ -26,6 +27,17 @@ struct Named {
     /// The boards that have it, where not all do.
     #[serde(skip_serializing_if = "Option::is_none")]
     boards: Option<Vec<String>>,
+}
+
+/// An option.
+#[derive(Serialize)]
+struct Setting {
+    name: String,
+    about: String,
+    default: String,
+    /// The values that it can have, where not any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Vec<String>>,
 }
 
 /// Lists the targets. One whose description is wrong is told on standard error.
@@ -53,6 +65,7 @@ pub(super) fn targets(arguments: &cli::Targets) -> Outcome {
 }
 
 fn target(name: String, description: crate::target::description::Description) -> Target {
+    let default_board = description.preferred().join(" or ");
     let boards = description.boards.into_iter().map(|(name, board)| Named {
         name,
         about: board.about,
@@ -66,12 +79,22 @@ fn target(name: String, description: crate::target::description::Description) ->
             about: variant.about,
             boards: variant.boards,
         });
+    let options = description
+        .options
+        .into_iter()
+        .map(|(name, setting)| Setting {
+            name,
+            about: setting.about,
+            default: setting.default,
+            values: setting.values,
+        });
     Target {
         name,
         about: description.about,
-        default_board: description.board,
+        default_board,
         boards: boards.collect(),
         variants: variants.collect(),
+        options: options.collect(),
     }
 }
 
@@ -81,10 +104,11 @@ fn table(targets: &[Target]) -> String {
         let name = &target.name;
         rows.push((name.clone(), target.about.clone()));
         for board in &target.boards {
-            let note = if board.name == target.default_board {
-                " (default)"
-            } else {
-                ""
+            let mut defaults = target.default_board.split(" or ");
+            let note = match defaults.position(|name| name == board.name) {
+                Some(0) => " (default)",
+                Some(_) => " (default where the one before cannot be used)",
+                None => "",
             };
             rows.push((
                 format!("  {name}:{}", board.name),
@@ -99,6 +123,18 @@ fn table(targets: &[Target]) -> String {
             rows.push((
                 format!("  variant={}", variant.name),
                 format!("{}{note}", variant.about),
+            ));
+        }
+        for option in &target.options {
+            let default = match option.default.as_str() {
+                "" => String::new(),
+                default => format!(" (default {default})"),
+            };
+            let values = option.values.as_ref();
+            let values = values.map_or("...".to_owned(), |values| values.join("|"));
+            rows.push((
+                format!("  {}={values}", option.name),
+                format!("{}{default}", option.about),
             ));
         }
     }

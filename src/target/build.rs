@@ -9,7 +9,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
-use std::time::Duration;
 
 use rustix::fs::{flock, FlockOperation};
 use rustix::io::Errno;
@@ -18,9 +17,6 @@ use super::description::Chosen;
 use super::process::{self, last_lines, Work, GLANCE};
 use crate::interrupt::Interrupt;
 use crate::run::Fact;
-
-/// How long a build may take.
-const LIMIT: Duration = Duration::from_secs(600);
 
 /// What the build says of itself, in the folder that it builds in.
 const FACTS: &str = "facts";
@@ -104,7 +100,7 @@ pub fn build(chosen: &Chosen, out: &Path, interrupt: &Interrupt) -> Result<Built
             .args(words)
             .env_remove("MAKEFLAGS")
             .env_remove("MAKELEVEL");
-        match process::work(&mut command, LIMIT, interrupt)? {
+        match process::work(&mut command, chosen.build_limit, interrupt)? {
             Work::Done(_) => {}
             Work::Interrupted => return Ok(Built::Interrupted),
             Work::Failed(how, said) => {

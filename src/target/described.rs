@@ -1,18 +1,20 @@
 //! A target that a description names: found, built, started, listened to.
 
+use std::collections::HashMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{self as own, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::build::{self, Built};
-use super::description::{Chosen, Description, Places, Source, Way};
+use super::description::{self, Chosen, Description, Places, Source, Way};
 use super::process::{self, last_lines, Work};
 use super::serial::Line;
 use super::spec::{self, Choice};
 use super::stream::{Bounds, Starts, Until};
-use super::{cache, sources, Ending, Order, Orders, Target};
+use super::{cache, host, sources, Ending, Order, Orders, Target};
 use crate::filter;
 use crate::interrupt::Interrupt;
 use crate::run::Fact;
@@ -22,6 +24,9 @@ const FLASH: Duration = Duration::from_secs(120);
 
 /// How long a reset may take.
 const RESET: Duration = Duration::from_secs(30);
+
+/// How long a board's probe may take.
+const PROBE: Duration = Duration::from_secs(10);
 
 /// How long a program may take to say its version.
 const VERSION: Duration = Duration::from_secs(10);
@@ -125,6 +130,8 @@ pub fn names() -> Vec<String> {
 #[derive(Debug)]
 pub struct Described<'a> {
     chosen: Chosen,
+    /// The folder for what is built.
+    out: PathBuf,
     facts: Vec<Fact>,
     line: Option<Line>,
     interrupt: &'a Interrupt,
@@ -137,17 +144,43 @@ pub struct Plan {
     pub chosen: Chosen,
     /// The folder for what is built.
     out: PathBuf,
+    /// Why it cannot be used on this machine.
+    unusable: Option<String>,
 }
 
-/// Finds out what a choice means.
+/// Finds out what a choice means. Where it leaves open which board is meant, the first is taken
+/// whose probe succeeds.
 ///
 /// # Errors
 ///
 /// There is no such target, board or variant, or its description is wrong.
-pub fn plan(choice: &Choice) -> Result<Plan, String> {
+pub fn plan(choice: &Choice, interrupt: &Interrupt) -> Result<Plan, String> {
     let found = find(&choice.target)?;
-    let chosen = found.description.choose(choice)?;
-    let hash = cache::hash([found.text.as_bytes(), &sources::hash().to_le_bytes()]);
+    let (choice, candidates) = found.description.candidates(choice)?;
+    let mut reasons = Vec::new();
+    let mut taken = None;
+    for board in candidates {
+        let choice = Choice {
+            board: Some(board.clone()),
+            ..choice.clone()
+        };
+        let chosen = found.description.choose(&choice)?;
+        let unusable = unusable(&chosen, interrupt)?;
+        let usable = unusable.is_none();
+        reasons.extend(unusable.map(|why| format!("board `{board}` cannot be used here: {why}")));
+        taken = Some(chosen);
+        if usable {
+            reasons.clear();
+            break;
+        }
+    }
+    let chosen = taken.ok_or("it has no board")?;
+    let built_in = |name: &String| description::holds(&chosen.build, name);
+    let options = chosen.options.iter().filter(|(name, _)| built_in(name));
+    let options = options.flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
+    let sources = sources::hash().to_le_bytes();
+    let pieces = [found.text.as_bytes(), &sources];
+    let hash = cache::hash(pieces.into_iter().chain(options));
     let folder = format!(
         "{}-{}-{}-{hash:016x}",
         found.name,
@@ -155,9 +188,60 @@ pub fn plan(choice: &Choice) -> Result<Plan, String> {
         chosen.variant()
     );
     Ok(Plan {
-        chosen,
         out: Path::new("build").join(folder),
+        unusable: (!reasons.is_empty()).then(|| reasons.join("; ")),
+        chosen,
     })
+}
+
+/// What the probe of a board says against it. It is asked once: what it tells does not change while
+/// the tool runs.
+fn unusable(chosen: &Chosen, interrupt: &Interrupt) -> Result<Option<String>, String> {
+    static KNOWN: Mutex<Option<HashMap<Vec<String>, Option<String>>>> = Mutex::new(None);
+    if chosen.probe.is_empty() {
+        return Ok(None);
+    }
+    let chosen = filled(chosen.clone(), Path::new(""))?;
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_with(HashMap::new);
+    if let Some(told) = known.get(&chosen.probe) {
+        return Ok(told.clone());
+    }
+    let mut words = chosen.probe.iter();
+    let program = words.next().map_or("", String::as_str);
+    let mut command = Command::new(program);
+    let told = match process::work(command.args(words), PROBE, interrupt) {
+        Ok(Work::Done(_) | Work::Interrupted) => None,
+        Ok(Work::Failed(how, said)) => Some(match last_lines(&said) {
+            said if said.is_empty() => format!("{program} {how}"),
+            said => said,
+        }),
+        Err(why) => Some(why),
+    };
+    known.insert(chosen.probe, told.clone());
+    Ok(told)
+}
+
+/// Fills the places in the words that a description chose.
+fn filled(chosen: Chosen, out: &Path) -> Result<Chosen, String> {
+    let agent = sources::folder()?;
+    let all = [&chosen.build, &chosen.probe, &chosen.reset, &chosen.flash];
+    let in_command = match &chosen.source {
+        Source::Command(words) => description::holds(words, "linux_agent"),
+        Source::Serial { .. } => false,
+    };
+    let wanted = in_command || all.iter().any(|w| description::holds(w, "linux_agent"));
+    let linux_agent = if wanted {
+        host::program_file()?
+    } else {
+        PathBuf::new()
+    };
+    Ok(chosen.filled(&Places {
+        agent: utf8(&agent)?,
+        out: utf8(out)?,
+        linux_agent: utf8(&linux_agent)?,
+        tool: &own::id().to_string(),
+    }))
 }
 
 impl<'a> Described<'a> {
@@ -168,12 +252,11 @@ impl<'a> Described<'a> {
     /// A program is missing, the build fails, or the board cannot be reached; what to do.
     pub fn prepare(plan: Plan, interrupt: &'a Interrupt) -> Result<Option<Self>, String> {
         build::check_needs(&plan.chosen.needs)?;
+        if let Some(why) = plan.unusable {
+            return Err(why);
+        }
         let out = cache::folder()?.join(&plan.out);
-        let agent = sources::folder()?;
-        let chosen = plan.chosen.filled(&Places {
-            agent: utf8(&agent)?,
-            out: utf8(&out)?,
-        });
+        let chosen = filled(plan.chosen, &out)?;
         let Built::Done(built) = build::build(&chosen, &out, interrupt)? else {
             return Ok(None);
         };
@@ -181,6 +264,7 @@ impl<'a> Described<'a> {
             facts: Vec::new(),
             line: None,
             chosen,
+            out,
             interrupt,
         };
         if !described.work(&described.chosen.flash, "flash", FLASH)? {
@@ -215,6 +299,8 @@ impl<'a> Described<'a> {
             fact("board", self.chosen.board.clone()),
             fact("variant", self.chosen.variant()),
         ];
+        let options = self.chosen.options.iter();
+        facts.extend(options.map(|(name, value)| fact(name, value.clone())));
         if let Source::Command(words) = &self.chosen.source {
             facts.extend(self.emulator(words).map(|text| fact("emulator", text)));
             facts.push(fact("command", self.command_text(words)));
@@ -240,15 +326,17 @@ impl<'a> Described<'a> {
         }
     }
 
-    /// The words of the command, without the folder that the image lies in.
+    /// The words of the command, without the folders that its files lie in.
     fn command_text(&self, words: &[String]) -> String {
+        let out = format!("{}/", self.out.display());
         let image = self.chosen.image.as_deref().unwrap_or_default();
         let name = Path::new(image).file_name().and_then(|name| name.to_str());
         let words: Vec<String> = words
             .iter()
+            .map(|word| word.replace(&out, ""))
             .map(|word| match name {
                 Some(name) => word.replace(image, name),
-                None => word.clone(),
+                None => word,
             })
             .collect();
         words.join(" ")
@@ -305,7 +393,7 @@ impl Target for Described<'_> {
     fn orders(&self) -> Orders {
         match self.chosen.order {
             Way::None => Orders::None,
-            Way::Arguments | Way::Semihosting | Way::Line => Orders::Sorted,
+            Way::Arguments | Way::Command | Way::Semihosting | Way::Line => Orders::Sorted,
         }
     }
 
@@ -325,7 +413,7 @@ impl Target for Described<'_> {
             (Way::Line, _, _) | (Way::None, _, Order::List) => Until::Bye,
             (Way::None, Source::Serial { .. }, _) => Until::Measured(1),
             (Way::None, Source::Command(_), _) => Until::End,
-            (Way::Arguments | Way::Semihosting, _, _) => Until::EndAfterBye,
+            (Way::Arguments | Way::Command | Way::Semihosting, _, _) => Until::EndAfterBye,
         };
         let bounds = self.bounds(until);
         if let Some(line) = &mut self.line {
@@ -335,23 +423,59 @@ impl Target for Described<'_> {
         let Source::Command(command) = &self.chosen.source else {
             return Err("its serial line is not open".to_owned());
         };
-        let (program, arguments) = command.split_first().ok_or("its command is empty")?;
-        let mut command = Command::new(program);
+        let console = tempfile::NamedTempFile::new()
+            .map_err(|error| format!("cannot make a file for the console: {error}"))?;
+        let values = [
+            ("order", words.as_str()),
+            ("console", utf8(console.path())?),
+        ];
+        let mut arguments = description::filled(command, &values).into_iter();
+        let mut command = Command::new(arguments.next().ok_or("its command is empty")?);
         command.args(arguments);
-        match self.chosen.order {
-            Way::None => {}
-            Way::Arguments => {
-                command.args(order.arguments());
-            }
-            Way::Semihosting => {
-                command.args(semihosting(&order.words()));
-            }
+        let ending = match self.chosen.order {
             Way::Line => {
-                return process::ordered_session(&mut command, &words, bounds, self.interrupt, take)
+                process::ordered_session(&mut command, &words, bounds, self.interrupt, take)
             }
-        }
-        let child = process::start(&mut command, Stdio::null())?;
-        process::session(child, bounds, self.interrupt, take)
+            Way::None | Way::Arguments | Way::Command | Way::Semihosting => {
+                match self.chosen.order {
+                    Way::Arguments => command.args(order.arguments()),
+                    Way::Semihosting => command.args(semihosting(&order.words())),
+                    _ => &mut command,
+                };
+                let child = process::start(&mut command, Stdio::null())?;
+                process::session(child, bounds, self.interrupt, take)
+            }
+        }?;
+        Ok(quoting(ending, console.path()))
+    }
+}
+
+/// An ending with the last lines of the machine's console where that may tell why.
+fn quoting(ending: Ending, console: &Path) -> Ending {
+    let tells = match &ending {
+        Ending::Silent(_)
+        | Ending::Noise { .. }
+        | Ending::Limit(_)
+        | Ending::Restarts(_)
+        | Ending::Lingers(_)
+        | Ending::Unfinished
+        | Ending::Status { .. }
+        | Ending::Signal { .. }
+        | Ending::Flood(_) => true,
+        Ending::Done
+        | Ending::Unit { .. }
+        | Ending::Console(..)
+        | Ending::Lost(_)
+        | Ending::Interrupted => false,
+    };
+    let said = match fs::read(console) {
+        Ok(bytes) if tells => last_lines(&bytes),
+        _ => String::new(),
+    };
+    if said.is_empty() {
+        ending
+    } else {
+        Ending::Console(Box::new(ending), said)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::spec::{check_baud, is_name, Choice, BAUD, DEFAULT};
+use super::spec::{check_baud, is_name, Choice, BAUD, DEFAULT, FORMS};
 use crate::filter;
 use crate::run::Unit;
 
@@ -15,6 +15,15 @@ const SILENCE: f64 = 10.0;
 
 /// Time that a session may take, unless the description says another.
 const LIMIT: f64 = 60.0;
+
+/// Time that a build may take, unless the description says another.
+const BUILD_LIMIT: f64 = 600.0;
+
+/// What a placeholder can stand for everywhere.
+const PLACES: [&str; 4] = ["agent", "linux_agent", "out", "board"];
+
+/// What else a placeholder can stand for somewhere.
+const SPECIAL: [&str; 6] = ["image", "serial", "baud", "tool", "order", "console"];
 
 /// Samples and replicates of a clock that counts instructions: every sample and every replicate is
 /// as the first, so that the second replicate only shows that it is.
@@ -29,18 +38,31 @@ const INEXACT: (u32, u32) = (500, 10);
 pub struct Description {
     /// What it is, in one line.
     pub about: String,
-    /// The board that is meant when none is named.
-    pub board: String,
+    /// The boards that are meant when none is named: the first of them that can be used.
+    board: OneOrMore,
+    /// The option that names the board too.
+    board_option: Option<String>,
     /// What builds the image; no build when absent.
     #[serde(default)]
     build: Vec<String>,
     /// The image that is built.
     image: Option<String>,
+    build_limit: Option<f64>,
     /// The boards, by their names.
     pub boards: BTreeMap<String, Board>,
     /// The variants, by their names.
     #[serde(default)]
     pub variants: BTreeMap<String, Variant>,
+    /// The options, by their names.
+    #[serde(default)]
+    pub options: BTreeMap<String, Setting>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
 }
 
 /// A board or an emulated machine.
@@ -54,6 +76,10 @@ pub struct Board {
     build: Vec<String>,
     #[serde(default)]
     needs: BTreeMap<String, String>,
+    #[serde(default)]
+    probe: Vec<String>,
+    #[serde(default)]
+    here: bool,
     command: Option<Vec<String>>,
     serial: Option<String>,
     baud: Option<u32>,
@@ -83,6 +109,27 @@ pub struct Variant {
     pub boards: Option<Vec<String>>,
 }
 
+/// What the user may set to a value.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// What it sets, in one line.
+    pub about: String,
+    /// Its value when the user says none.
+    #[serde(default)]
+    pub default: String,
+    /// The values that it can have; `None`: any.
+    pub values: Option<Vec<String>>,
+    /// Whether it can be a path besides.
+    #[serde(default)]
+    pub path: bool,
+    longest: Option<usize>,
+    #[serde(default)]
+    build: Vec<String>,
+    #[serde(default)]
+    command: Vec<String>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum ClockUnit {
@@ -99,6 +146,8 @@ pub enum Way {
     None,
     /// As further words of the command.
     Arguments,
+    /// At `{order}` in the words of the command.
+    Command,
     /// As the command line that an emulator shows to its machine by semihosting.
     Semihosting,
     /// As a line on the serial line, or on the standard input of the command.
@@ -130,8 +179,16 @@ pub struct Chosen {
     pub unit: Unit,
     /// Programs that are needed, and the Debian packages that have them.
     pub needs: BTreeMap<String, String>,
+    /// Succeeds where the board can be used; empty: it always can.
+    pub probe: Vec<String>,
+    /// Whether its processor is this machine's, so that what else runs here disturbs it.
+    pub here: bool,
+    /// The values of all options, by their names.
+    pub options: BTreeMap<String, String>,
     /// What builds the image; empty: nothing is built.
     pub build: Vec<String>,
+    /// Time that the build may take.
+    pub build_limit: Duration,
     /// The image.
     pub image: Option<String>,
     /// Writes the image to the board, once a run; empty: nothing does.
@@ -159,6 +216,10 @@ pub struct Places<'a> {
     pub agent: &'a str,
     /// The folder for what is built.
     pub out: &'a str,
+    /// The program of the agent for this Linux.
+    pub linux_agent: &'a str,
+    /// The number of the tool's process.
+    pub tool: &'a str,
 }
 
 impl Description {
@@ -182,25 +243,40 @@ impl Description {
     }
 
     fn check(&self) -> Result<(), String> {
-        if !self.boards.contains_key(&self.board) {
+        let missing = |board: &&String| !self.boards.contains_key(*board);
+        let preferred = self.preferred();
+        if let Some(board) = preferred.iter().find(missing) {
             return Err(format!(
-                "board = \"{}\" is none of its boards: {}",
-                self.board,
+                "board = \"{board}\" is none of its boards: {}",
                 names(self.boards.keys())
             ));
         }
-        check_words("build", &self.build, &["agent", "out", "board", "image"])?;
-        check_words("image", &self.image, &["agent", "out", "board"])?;
+        if preferred.is_empty() {
+            return Err("`board` names no board".to_owned());
+        }
+        for (name, setting) in &self.options {
+            let at = |why: String| format!("[options.{name}]: {why}");
+            setting.check(name).map_err(at)?;
+        }
+        let build = self.known(&["image"]);
+        check_words("build", &self.build, &build)?;
+        check_words("image", &self.image, &self.known(&[]))?;
+        check_seconds("build_limit", self.build_limit)?;
         for (name, board) in &self.boards {
             let at = |why: String| format!("[boards.{name}]: {why}");
             if !is_name(name) {
                 return Err(at("a name has letters, digits, - and _".to_owned()));
             }
-            board.check(self.image.is_some()).map_err(at)?;
-            if !board.build.is_empty() && self.build.is_empty() {
-                return Err(at("`build` adds to a build that there is not".to_owned()));
-            }
-            check_words("build", &board.build, &["agent", "out", "board", "image"]).map_err(at)?;
+            let words = self.command_words(board, &[]);
+            board
+                .check(&words, &self.known_to_tools(), &self.known_to_command())
+                .map_err(at)?;
+            self.check_build(&board.build).map_err(at)?;
+        }
+        for (name, setting) in &self.options {
+            let at = |why: String| format!("[options.{name}]: {why}");
+            self.check_build(&setting.build).map_err(at)?;
+            check_words("command", &setting.command, &self.known_to_command()).map_err(at)?;
         }
         for (name, variant) in &self.variants {
             let at = |why: String| format!("[variants.{name}]: {why}");
@@ -209,19 +285,111 @@ impl Description {
                     "a name has letters, digits, - and _, and is not `{DEFAULT}`"
                 )));
             }
-            if !variant.build.is_empty() && self.build.is_empty() {
-                return Err(at("`build` adds to a build that there is not".to_owned()));
-            }
             let unknown = |board: &&String| !self.boards.contains_key(*board);
             if let Some(board) = variant.boards.iter().flatten().find(unknown) {
                 return Err(at(format!("there is no board `{board}`")));
             }
-            check_words("build", &variant.build, &["agent", "out", "board", "image"])
-                .map_err(at)?;
-            let known = known_words(self.image.is_some());
-            check_words("command", &variant.command, &known).map_err(at)?;
+            self.check_build(&variant.build).map_err(at)?;
+            check_words("command", &variant.command, &self.known_to_command()).map_err(at)?;
         }
         Ok(())
+    }
+
+    /// Checks words that are added to the build.
+    fn check_build(&self, words: &[String]) -> Result<(), String> {
+        if !words.is_empty() && self.build.is_empty() {
+            return Err("`build` adds to a build that there is not".to_owned());
+        }
+        check_words("build", words, &self.known(&["image"]))
+    }
+
+    /// The placeholders that stand for something everywhere, and these.
+    fn known<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
+        let options = self.options.keys().map(String::as_str);
+        PLACES
+            .into_iter()
+            .chain(options)
+            .chain(more.iter().copied())
+            .collect()
+    }
+
+    fn known_to_tools(&self) -> Vec<&str> {
+        let image = self.image.as_ref().map(|_| "image");
+        let more: Vec<&str> = ["serial", "baud"].into_iter().chain(image).collect();
+        self.known(&more)
+    }
+
+    fn known_to_command(&self) -> Vec<&str> {
+        let mut known = self.known_to_tools();
+        known.extend(["tool", "order", "console"]);
+        known
+    }
+
+    /// The boards that are meant when none is named: the first of them that can be used.
+    #[must_use]
+    pub fn preferred(&self) -> &[String] {
+        match &self.board {
+            OneOrMore::One(board) => std::slice::from_ref(board),
+            OneOrMore::More(boards) => boards,
+        }
+    }
+
+    /// The choice with its board where an option names that, and the boards that may be meant.
+    ///
+    /// # Errors
+    ///
+    /// It names two boards.
+    pub fn candidates(&self, choice: &Choice) -> Result<(Choice, Vec<String>), String> {
+        let mut choice = choice.clone();
+        if let Some(option) = &self.board_option {
+            if let Some(board) = choice.options.remove(option) {
+                if choice.board.as_ref().is_some_and(|other| *other != board) {
+                    return Err(format!("{choice},{option}={board} names two boards"));
+                }
+                choice.board = Some(board);
+            }
+        }
+        let candidates = match &choice.board {
+            Some(board) => vec![board.clone()],
+            None => self.preferred().to_vec(),
+        };
+        Ok((choice, candidates))
+    }
+
+    /// The values of all options.
+    fn values(&self, choice: &Choice) -> Result<BTreeMap<String, String>, String> {
+        for (name, value) in &choice.options {
+            let Some(setting) = self.options.get(name) else {
+                return Err(self.no_option(name));
+            };
+            setting.accepts(name, value)?;
+        }
+        let value = |(name, setting): (&String, &Setting)| {
+            let value = choice.options.get(name).unwrap_or(&setting.default);
+            (name.clone(), value.clone())
+        };
+        Ok(self.options.iter().map(value).collect())
+    }
+
+    fn no_option(&self, name: &str) -> String {
+        let mut known: Vec<&str> = vec!["variant", "serial", "baud"];
+        let own = self.board_option.iter().chain(self.options.keys());
+        let own: Vec<&str> = own.map(String::as_str).collect();
+        known.extend(&own);
+        let own: Vec<String> = own.iter().map(|name| format!(", {name}=...")).collect();
+        format!(
+            "there is no option `{name}`; there are: {FORMS}{}{}",
+            own.concat(),
+            filter::suggestion(name, &known)
+        )
+    }
+
+    /// The words of a board's command, with those that the options and variants add.
+    fn command_words(&self, board: &Board, variants: &[&Variant]) -> Vec<String> {
+        let options = self.options.values().flat_map(|setting| &setting.command);
+        let variants = variants.iter().flat_map(|variant| &variant.command);
+        let words = board.command.iter().flatten();
+        words.chain(options).chain(variants).cloned().collect()
     }
 
     /// What it says for a choice.
@@ -230,13 +398,20 @@ impl Description {
     ///
     /// The board or a variant does not exist, or they do not go together.
     pub fn choose(&self, choice: &Choice) -> Result<Chosen, String> {
-        let name = choice.board.as_ref().unwrap_or(&self.board);
-        let Some(board) = self.boards.get(name) else {
+        let (choice, candidates) = self.candidates(choice)?;
+        let Some((name, board)) = candidates
+            .first()
+            .and_then(|name| self.boards.get_key_value(name))
+        else {
+            let name = candidates.first().map_or("", String::as_str);
             return Err(unknown("board", name, self.boards.keys()));
         };
-        let mut build = [&self.build[..], &board.build].concat();
+        let options = self.values(&choice)?;
+        let of_options = self.options.values().flat_map(|setting| &setting.build);
+        let build = self.build.iter().chain(&board.build).chain(of_options);
+        let mut build: Vec<String> = build.cloned().collect();
         let common = build.len();
-        let mut words = Vec::new();
+        let mut variants = Vec::new();
         for variant in &choice.variants {
             let Some(found) = self.variants.get(variant) else {
                 return Err(unknown("variant", variant, self.variants.keys()));
@@ -265,7 +440,7 @@ impl Description {
                 }
                 build.push(word.clone());
             }
-            words.extend(found.command.iter().cloned());
+            variants.push(found);
         }
         let (samples, runs) = match board.unit {
             ClockUnit::Instructions => EXACT,
@@ -273,9 +448,10 @@ impl Description {
         };
         let seconds = |given: Option<f64>, usual| Duration::from_secs_f64(given.unwrap_or(usual));
         Ok(Chosen {
+            source: board.source(name, &choice, self.command_words(board, &variants))?,
             choice: Choice {
                 board: Some(name.clone()),
-                ..choice.clone()
+                ..choice
             },
             board: name.clone(),
             unit: match board.unit {
@@ -283,11 +459,14 @@ impl Description {
                 ClockUnit::Cycles => Unit::Cycles,
             },
             needs: board.needs.clone(),
+            probe: board.probe.clone(),
+            here: board.here,
+            options,
             build,
+            build_limit: seconds(self.build_limit, BUILD_LIMIT),
             image: self.image.clone(),
             flash: board.flash.clone(),
             reset: board.reset.clone(),
-            source: board.source(name, choice, words)?,
             order: board.order,
             samples: board.samples.unwrap_or(samples),
             runs: board
@@ -300,13 +479,20 @@ impl Description {
 }
 
 impl Board {
-    fn check(&self, image: bool) -> Result<(), String> {
+    fn check(&self, words: &[String], tools: &[&str], command: &[&str]) -> Result<(), String> {
         match (&self.command, &self.serial) {
             (Some(command), None) if !command.is_empty() => {}
             (None, Some(_)) => {}
             _ => return Err("it needs either `command` or `serial`".to_owned()),
         }
-        if self.serial.is_some() && matches!(self.order, Way::Arguments | Way::Semihosting) {
+        if (self.order == Way::Command) != holds(words, "order") {
+            return Err(
+                "`order = \"command\"` and `{order}` in `command` need each other".to_owned(),
+            );
+        }
+        if self.serial.is_some()
+            && matches!(self.order, Way::Arguments | Way::Semihosting | Way::Command)
+        {
             return Err("a serial line takes an order as \"line\" or \"none\"".to_owned());
         }
         match self.baud {
@@ -314,31 +500,27 @@ impl Board {
             Some(baud) => check_baud(baud)?,
             None => {}
         }
-        for (key, seconds) in [("silence", self.silence), ("limit", self.limit)] {
-            if seconds.is_some_and(|seconds| !(0.01..=86_400.0).contains(&seconds)) {
-                return Err(format!("`{key}` must be 0.01 to 86400 seconds"));
-            }
-        }
+        check_seconds("silence", self.silence)?;
+        check_seconds("limit", self.limit)?;
         if self.samples.is_some_and(|n| !(5..=1_000_000).contains(&n)) {
             return Err("`samples` must be 5 to 1000000".to_owned());
         }
         if self.runs.is_some_and(|n| !(1..=1000).contains(&n)) {
             return Err("`runs` must be 1 to 1000".to_owned());
         }
-        let known = known_words(image);
-        check_words("command", self.command.iter().flatten(), &known)?;
-        check_words("flash", &self.flash, &known)?;
-        check_words("reset", &self.reset, &known)
+        check_words("command", self.command.iter().flatten(), command)?;
+        check_words("probe", &self.probe, tools)?;
+        check_words("flash", &self.flash, tools)?;
+        check_words("reset", &self.reset, tools)
     }
 
-    fn source(&self, name: &str, choice: &Choice, more: Vec<String>) -> Result<Source, String> {
-        if let Some(command) = &self.command {
+    fn source(&self, name: &str, choice: &Choice, words: Vec<String>) -> Result<Source, String> {
+        if self.command.is_some() {
             if choice.serial.is_some() || choice.baud.is_some() {
                 return Err(format!(
                     "board `{name}` is not reached by a serial line: serial= and baud= say nothing to it"
                 ));
             }
-            let words = command.iter().cloned().chain(more).collect();
             return Ok(Source::Command(words));
         }
         let described = self.serial.as_ref().map(PathBuf::from);
@@ -349,16 +531,77 @@ impl Board {
     }
 }
 
-fn known_words(image: bool) -> Vec<&'static str> {
-    let mut known = vec!["agent", "out", "board", "serial", "baud"];
-    if image {
-        known.push("image");
+impl Setting {
+    fn check(&self, name: &str) -> Result<(), String> {
+        let taken = ["variant"]
+            .iter()
+            .chain(&PLACES)
+            .chain(&SPECIAL)
+            .any(|other| *other == name);
+        if taken || !is_name(name) || !is_placeholder(name) {
+            return Err(format!(
+                "a name has lower-case letters and _, and is none of {} {} variant",
+                PLACES.join(" "),
+                SPECIAL.join(" ")
+            ));
+        }
+        if self.values.as_ref().is_some_and(Vec::is_empty) {
+            return Err("`values` names none".to_owned());
+        }
+        self.accepts(name, &self.default)
     }
-    known
+
+    /// Refuses a value that it cannot have.
+    fn accepts(&self, name: &str, value: &str) -> Result<(), String> {
+        if let Some(longest) = self.longest.filter(|longest| value.len() > *longest) {
+            return Err(format!("{name}= takes {longest} bytes at most"));
+        }
+        if self.path && value.contains('/') {
+            return Ok(());
+        }
+        match &self.values {
+            Some(values) if !values.iter().any(|known| known == value) => {
+                let known: Vec<&str> = values.iter().map(String::as_str).collect();
+                let path = if self.path {
+                    ", and paths (with a `/`)"
+                } else {
+                    ""
+                };
+                Err(format!(
+                    "`{value}` is nothing for {name}=; there are: {}{path}{}",
+                    known.join(", "),
+                    filter::suggestion(value, &known)
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_seconds(key: &str, seconds: Option<f64>) -> Result<(), String> {
+    match seconds {
+        Some(seconds) if !(0.01..=86_400.0).contains(&seconds) => {
+            Err(format!("`{key}` must be 0.01 to 86400 seconds"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether one of the words has this placeholder.
+#[must_use]
+pub fn holds(words: &[String], name: &str) -> bool {
+    let mut all = words.iter().flat_map(|word| placeholders(word));
+    all.any(|(_, _, found)| found == name)
+}
+
+/// Puts what they stand for into the places of placeholders in words; others stay.
+#[must_use]
+pub fn filled(words: &[String], values: &[(&str, &str)]) -> Vec<String> {
+    words.iter().map(|word| fill(word, values)).collect()
 }
 
 impl Chosen {
-    /// Puts what they stand for into the places of all placeholders.
+    /// Puts what they stand for into the places of all placeholders but those of a session's own.
     #[must_use]
     pub fn filled(mut self, places: &Places) -> Self {
         let (device, baud) = match &self.source {
@@ -366,22 +609,26 @@ impl Chosen {
             Source::Command(_) => (String::new(), String::new()),
         };
         let board = self.board.clone();
+        let options = self.options.clone();
         let mut values = vec![
             ("agent", places.agent),
+            ("linux_agent", places.linux_agent),
             ("out", places.out),
+            ("tool", places.tool),
             ("board", &board),
             ("serial", &device),
             ("baud", &baud),
         ];
+        let settings = options
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        values.extend(settings);
         let image = self.image.map(|image| fill(&image, &values));
         if let Some(image) = &image {
             values.push(("image", image));
         }
-        let fill_all = |words: &mut Vec<String>| {
-            for word in words {
-                *word = fill(word, &values);
-            }
-        };
+        let fill_all = |words: &mut Vec<String>| *words = filled(words, &values);
+        fill_all(&mut self.probe);
         fill_all(&mut self.build);
         fill_all(&mut self.flash);
         fill_all(&mut self.reset);
@@ -414,9 +661,12 @@ fn placeholders(word: &str) -> impl Iterator<Item = (usize, usize, &str)> {
     word.match_indices('{').filter_map(move |(start, _)| {
         let name = &word[start + 1..];
         let name = &name[..name.find('}')?];
-        let plain = !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase());
-        plain.then_some((start, start + name.len() + 2, name))
+        is_placeholder(name).then_some((start, start + name.len() + 2, name))
     })
+}
+
+fn is_placeholder(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
 }
 
 fn fill(word: &str, values: &[(&str, &str)]) -> String {
@@ -505,6 +755,16 @@ build = ["X=2", "Y"]
 [variants.z]
 about = "z"
 boards = ["b"]
+[options.o]
+about = "o"
+default = "1"
+values = ["1", "2", "a b"]
+path = true
+build = ["O={o}"]
+[options.words]
+about = "words"
+longest = 9
+command = ["-w", "{words}"]
 "#;
 
     fn chosen(spec: &str) -> Result<Chosen, String> {
@@ -523,14 +783,16 @@ boards = ["b"]
         let places = Places {
             agent: "/A",
             out: "/{board}",
+            linux_agent: "/L",
+            tool: "7",
         };
         let one = chosen("t,variant=x").unwrap().filled(&places);
         assert_eq!(
             one.build,
-            words(&["make", "OUT=/{board}", "BOARD=a", "X=1"])
+            words(&["make", "OUT=/{board}", "BOARD=a", "O=1", "X=1"])
         );
         assert_eq!(one.image.as_deref(), Some("/{board}/k.elf"));
-        let command = words(&["emu", "-kernel", "/{board}/k.elf", "-x", "a"]);
+        let command = words(&["emu", "-kernel", "/{board}/k.elf", "-w", "", "-x", "a"]);
         assert_eq!(one.source, Source::Command(command));
         assert_eq!(one.choice.to_string(), "t:a,variant=x");
         assert_eq!(
@@ -539,7 +801,7 @@ boards = ["b"]
         );
         assert_eq!(one.variant(), "x");
         let other = chosen("t:b,serial=/dev/x").unwrap().filled(&places);
-        assert_eq!(other.build.last().unwrap(), "BOARD=a");
+        assert_eq!(other.build[3..], words(&["BOARD=a", "O=1"]));
         assert_eq!(other.reset, words(&["reset", "/dev/x@9600"]));
         assert_eq!(
             (other.samples, other.runs, other.unit),
@@ -547,6 +809,49 @@ boards = ["b"]
         );
         assert_eq!(other.silence, Duration::from_secs(3));
         assert_eq!(other.variant(), "default");
+    }
+
+    #[test]
+    fn an_option_is_a_word_or_a_part_of_one() {
+        let places = Places {
+            agent: "",
+            out: "{words}",
+            linux_agent: "",
+            tool: "",
+        };
+        let one = chosen("t,o=a b,words={out}").unwrap().filled(&places);
+        let build = words(&["make", "OUT={words}", "BOARD=a", "O=a b"]);
+        assert_eq!(one.build, build);
+        let Source::Command(command) = &one.source else {
+            panic!("it has a command");
+        };
+        assert_eq!(command[3..], words(&["-w", "{out}"]));
+        assert_eq!(one.choice.to_string(), "t:a,o=a b,words={out}");
+        assert_eq!(chosen("t,o=../x").unwrap().options["o"], "../x");
+    }
+
+    #[test]
+    fn a_board_is_named_by_an_option_or_is_one_of_several() {
+        let text = TEXT.replace(
+            "board = \"a\"\n",
+            "board = [\"b\", \"a\"]\nboard_option = \"on\"\n",
+        );
+        let description = Description::parse("t.toml", &text).unwrap();
+        let candidates = |spec: &str| {
+            let Ok(Spec::Described(choice)) = spec.parse() else {
+                panic!("{spec}");
+            };
+            description.candidates(&choice)
+        };
+        assert_eq!(candidates("t").unwrap().1, ["b", "a"]);
+        for spec in ["t:a", "t,on=a", "t:a,on=a"] {
+            let (choice, boards) = candidates(spec).unwrap();
+            assert_eq!(
+                (choice.to_string().as_str(), boards),
+                ("t:a", words(&["a"]))
+            );
+        }
+        assert!(candidates("t:b,on=a").unwrap_err().contains("two boards"));
     }
 
     #[test]
@@ -563,6 +868,13 @@ boards = ["b"]
                 "exclude each other: one sets X=1, another X=2",
             ),
             ("t,baud=9600", "not reached by a serial line"),
+            (
+                "t,word=x",
+                "there is no option `word`; there are: variant=A+B, serial=DEVICE, baud=N, o=..., words=...",
+            ),
+            ("t,word=x", "did you mean words?"),
+            ("t,o=3", "`3` is nothing for o=; there are: 1, 2, a b, and paths"),
+            ("t,words=0123456789", "words= takes 9 bytes at most"),
         ] {
             let error = chosen(spec).unwrap_err();
             assert!(error.contains(why), "{spec}: {error}");
@@ -611,6 +923,20 @@ boards = ["b"]
                 "either `command` or `serial`",
             ),
             ("unit = \"cycles\"", "", "missing field `unit`"),
+            (
+                "\"emu\"",
+                "\"{order}\"",
+                "[boards.a]: `order = \"command\"` and `{order}`",
+            ),
+            ("\"semihosting\"", "\"command\"", "need each other"),
+            ("[options.o]", "[options.out]", "[options.out]: a name has"),
+            ("[options.o]", "[options.O]", "[options.O]: a name has"),
+            (
+                "default = \"1\"",
+                "default = \"3\"",
+                "[options.o]: `3` is nothing for o=",
+            ),
+            ("{words}", "{word}", "[options.words]: `command` has {word}"),
         ] {
             let text = TEXT.replacen(from, to, 1);
             assert_ne!(text, TEXT);
@@ -649,9 +975,9 @@ boards = ["b"]
             let mut text = TEXT.to_owned();
             text.replace_range(at..=at, &what);
             if let Ok(description) = Description::parse("t", &text) {
-                for spec in ["t", "t:b,variant=x+z"] {
+                for spec in ["t", "t:b,variant=x+z,o=2"] {
                     if let Ok(Spec::Described(choice)) = spec.parse() {
-                        let places = Places { agent: "{out}", out: "{agent}" };
+                        let places = Places { agent: "{out}", out: "{agent}", linux_agent: "{tool}", tool: "{o}" };
                         let _ = description.choose(&choice).map(|chosen| chosen.filled(&places));
                     }
                 }

@@ -147,6 +147,19 @@ fn sealed(program: &[u8]) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
+/// The agent's program as a file that others may start: the embedded one, or the one that
+/// `KERNMARK_AGENT` names.
+///
+/// # Errors
+///
+/// It cannot be written.
+pub fn program_file() -> Result<PathBuf, String> {
+    match env::var_os(OVERRIDE) {
+        Some(path) => Ok(path.into()),
+        None => in_cache(AGENT),
+    }
+}
+
 /// The program in a private file of the user's cache directory.
 fn in_cache(program: &[u8]) -> Result<PathBuf, String> {
     let directory = cache::folder()?;

@@ -122,6 +122,10 @@ pub enum Ending {
         /// What the agent says.
         said: String,
     },
+    /// The machine stopped by itself before its agent was done.
+    Unfinished,
+    /// It went wrong in this way, and these are the last lines of the machine's console.
+    Console(Box<Ending>, String),
     /// The connection broke; why.
     Lost(String),
     /// The agent wrote more than this many bytes and was killed.
@@ -141,7 +145,9 @@ impl Ending {
             | Ending::Restarts(_)
             | Ending::Lingers(_)
             | Ending::Flood(_) => true,
+            Ending::Console(ending, _) => ending.costs_time(),
             Ending::Done
+            | Ending::Unfinished
             | Ending::Status { .. }
             | Ending::Signal { .. }
             | Ending::Unit { .. }
@@ -201,6 +207,10 @@ impl Ending {
                 "its clock counts `{said}`, the description of the target says unit = \
                  \"{declared}\"; one of them is wrong"
             )),
+            Ending::Unfinished => Some("the machine stopped before its agent was done".to_owned()),
+            Ending::Console(ending, said) => ending
+                .fault()
+                .map(|fault| format!("{fault}; its console says: {said}")),
             Ending::Lost(why) => Some(format!("the connection was lost: {why}")),
             Ending::Flood(bytes) => Some(format!("more than {bytes} bytes of output; killed")),
             Ending::Interrupted => Some("interrupted by the user".to_owned()),

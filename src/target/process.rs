@@ -79,7 +79,10 @@ pub fn session(
     session.watch.flush(session.take);
     Ok(match ended {
         Ended::Stopped(ending) => ending,
-        Ended::Alone(status, said) => ending(status, &said),
+        Ended::Alone(status, said) => match ending(status, &said) {
+            Ending::Done if !session.watch.may_end() => Ending::Unfinished,
+            ending => ending,
+        },
     })
 }
 

@@ -1,5 +1,6 @@
 //! What `--on` says: which target is measured. Pure.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -16,6 +17,9 @@ const BAUDS: [u32; 25] = [
 
 /// The variant that changes nothing.
 pub const DEFAULT: &str = "default";
+
+/// What can be said of every described target.
+pub const FORMS: &str = "variant=A+B, serial=DEVICE, baud=N";
 
 /// A target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,6 +55,8 @@ pub struct Choice {
     pub serial: Option<PathBuf>,
     /// The baud rate, where it is not the description's.
     pub baud: Option<u32>,
+    /// What is said of the description's own options.
+    pub options: BTreeMap<String, String>,
 }
 
 /// Where a description is.
@@ -90,13 +96,16 @@ impl fmt::Display for Choice {
             write!(f, ":{board}")?;
         }
         if let Some(device) = &self.serial {
-            write!(f, ",serial={}", device.display())?;
+            write!(f, ",serial={}", doubled(&device.display().to_string()))?;
         }
         if let Some(baud) = self.baud {
             write!(f, ",baud={baud}")?;
         }
         if !self.variants.is_empty() {
             write!(f, ",variant={}", self.variants.join("+"))?;
+        }
+        for (name, value) in &self.options {
+            write!(f, ",{name}={}", doubled(value))?;
         }
         Ok(())
     }
@@ -156,10 +165,10 @@ fn choice(text: &str) -> Result<Choice, String> {
         variants: Vec::new(),
         serial: None,
         baud: None,
+        options: BTreeMap::new(),
     };
     while let Some(more) = rest.strip_prefix(',') {
-        let end = more.find(',').unwrap_or(more.len());
-        let (pair, next) = more.split_at(end);
+        let (pair, next) = more.split_at(end_of_pair(more));
         rest = next;
         match pair.split_once('=') {
             Some(("variant", value)) => {
@@ -172,13 +181,18 @@ fn choice(text: &str) -> Result<Choice, String> {
                     choice.variants.push(variant.to_owned());
                 }
             }
-            Some(("serial", value)) if !value.is_empty() => choice.serial = Some(value.into()),
+            Some(("serial", value)) if !value.is_empty() => {
+                choice.serial = Some(value.replace(",,", ",").into());
+            }
             Some(("baud", value)) => choice.baud = Some(baud(value)?),
+            Some((name, value)) if is_name(name) && name != "serial" => {
+                let value = value.replace(",,", ",");
+                choice.options.insert(name.to_owned(), value);
+            }
             _ => {
-                let key = pair.split('=').next().unwrap_or_default();
                 return Err(format!(
-                    "`{pair}` in `{text}` says nothing; there are: variant=A+B, serial=DEVICE, baud=N{}",
-                    crate::filter::suggestion(key, &["variant", "serial", "baud"])
+                    "`{pair}` in `{text}` says nothing; there are: {FORMS}, and options of the \
+                     target; a comma in a value is written twice"
                 ));
             }
         }
@@ -188,6 +202,25 @@ fn choice(text: &str) -> Result<Choice, String> {
     choice.variants.sort();
     choice.variants.dedup();
     Ok(choice)
+}
+
+/// Where a pair ends: at the first comma that stands alone. A value has two in place of one.
+fn end_of_pair(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match (bytes[at], bytes.get(at + 1)) {
+            (b',', Some(b',')) => at += 2,
+            (b',', _) => break,
+            _ => at += 1,
+        }
+    }
+    at
+}
+
+/// A value as it is written.
+fn doubled(value: &str) -> String {
+    value.replace(',', ",,")
 }
 
 /// The description's name or path, and what follows it.
@@ -206,7 +239,7 @@ fn target(text: &str) -> Result<(Description, &str), String> {
         Ok((Description::Named(name.to_owned()), rest))
     } else {
         Err(format!(
-            "`{text}` is no target; there are: linux, NAME[:BOARD][,variant=A+B], \
+            "`{text}` is no target; there are: linux, NAME[:BOARD][,variant=A+B][,OPTION=VALUE], \
              PATH.toml[:BOARD], serial:DEVICE[@BAUD], exec:COMMAND, file:PATH; \
              `kernmark targets` lists the names"
         ))
@@ -312,6 +345,31 @@ mod tests {
     }
 
     #[test]
+    fn an_option_has_any_value() {
+        let options = |text: &str| {
+            let Ok(Spec::Described(choice)) = spec(text) else {
+                panic!("{text}");
+            };
+            choice.options.into_iter().collect::<Vec<_>>()
+        };
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let text = "vm:tcg,cmdline=a=1,,2 b,,,kernel=/x:y,empty=";
+        assert_eq!(
+            options(text),
+            [
+                pair("cmdline", "a=1,2 b,"),
+                pair("empty", ""),
+                pair("kernel", "/x:y")
+            ]
+        );
+        assert_eq!(options("vm,a=1,a=2"), [pair("a", "2")]);
+        assert_eq!(
+            canonical(text),
+            "vm:tcg,cmdline=a=1,,2 b,,,empty=,kernel=/x:y"
+        );
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused_with_what_there_is() {
         for (text, why) in [
             ("", "is no target"),
@@ -325,9 +383,10 @@ mod tests {
             ("file:", "names no file"),
             ("a b", "is no target"),
             ("freertos:", "cannot be the name of a board"),
-            ("freertos,varient=x", "did you mean variant?"),
             ("freertos,variant=", "cannot be the name of a variant"),
             ("freertos,", "says nothing"),
+            ("freertos,,", "says nothing"),
+            ("freertos,a b=1", "says nothing"),
             ("freertos,serial=", "says nothing"),
         ] {
             let error = spec(text).unwrap_err();
@@ -349,7 +408,7 @@ mod tests {
 
         #[test]
         fn the_canonical_text_reads_as_the_same(
-            text in "(linux|[a-z]{1,4}(:[a-z]{1,3})?|x/y\\.toml)((,variant=[a-c](\\+[a-d])?)|,baud=9600|,serial=/d){0,3}"
+            text in "(linux|[a-z]{1,4}(:[a-z]{1,3})?|x/y\\.toml)((,variant=[a-c](\\+[a-d])?)|,baud=9600|,serial=/d(,,)?|,o=[a=]?(,,){0,2}){0,3}"
         ) {
             if let Ok(first) = spec(&text) {
                 prop_assert_eq!(spec(&first.to_string()), Ok(first));

@@ -145,6 +145,12 @@ impl Watch {
         }
     }
 
+    /// Whether its source may end now.
+    #[must_use]
+    pub fn may_end(&self) -> bool {
+        self.bounds.until != Until::EndAfterBye || self.parting.is_some()
+    }
+
     /// What came after the session's end.
     #[must_use]
     pub fn into_rest(self) -> Vec<u8> {
