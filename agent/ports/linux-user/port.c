@@ -544,9 +544,9 @@ static void claim_priority(const char *wish)
 
 	if (wish && !strcmp(wish, "never"))
 		return;
-	if (setrlimit(RLIMIT_RTTIME, &fuse))
-		die("setrlimit RLIMIT_RTTIME");
-	port.realtime = !sched_setscheduler(0, SCHED_FIFO, &p);
+	/* Without the fuse, a thread that runs away would keep the CPU. */
+	port.realtime = !setrlimit(RLIMIT_RTTIME, &fuse) &&
+			!sched_setscheduler(0, SCHED_FIFO, &p);
 	port.realtime_errno = port.realtime ? 0 : errno;
 }
 
