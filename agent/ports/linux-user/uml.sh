@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# uml.sh CONSOLE AGENT ARGUMENT...: runs the agent as the only program of a Linux
+# that is a process, of the program linux.uml. Its root is this machine's, of
+# which it changes nothing; its console goes to the file CONSOLE. The same script
+# is the first process in there.
+set -eu
+
+if [ $$ -eq 1 ]; then
+	mount -t proc proc /proc
+	mount -t sysfs sysfs /sys
+	mkdir -p /dev/shm /dev/pts
+	mount -t tmpfs tmpfs /dev/shm
+	mount -t devpts devpts /dev/pts
+	ip link set lo up 2> /dev/null || ifconfig lo up || :
+	# Both may lie below /tmp, which is one of the agent's own then.
+	cp "$1" /dev/shm/kernmark-agent
+	read -r order < "$2"
+	mount -t tmpfs tmpfs /tmp
+	stty raw < /dev/tty1
+	# shellcheck disable=SC2086 # The order is words.
+	/dev/shm/kernmark-agent $order > /dev/tty1 < /dev/null || :
+	echo o > /proc/sysrq-trigger
+	sleep 60
+fi
+
+console=$1
+agent=$2
+shift 2
+# A kernel's command line is too short for the ids of all cases.
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+echo "$@" > "$work/order"
+# Unless they are named, it adds a root and a console behind the words of init.
+linux.uml mem=256M root=/dev/root rootfstype=hostfs rootflags=/ ro quiet \
+	console=tty0 con=null con0=null,fd:3 con1=null,fd:1 uml_dir="$work" \
+	init="$(realpath "$0")" -- "$agent" "$work/order" \
+	< /dev/null 3> "$console" 2>&3
