@@ -27,15 +27,16 @@ pub const EXIT_STATUS: &str = "\
 ";
 
 /// What `--on` takes, for people.
-pub const ON: &str = "What to measure: linux, NAME[:BOARD][,variant=A+B], PATH.toml[:BOARD], \
-    serial:DEVICE[@BAUD], exec:COMMAND, file:PATH";
+pub const ON: &str = "What to measure: linux, NAME[:BOARD][,variant=A+B][,OPTION=VALUE], \
+    PATH.toml[:BOARD], serial:DEVICE[@BAUD], exec:COMMAND, file:PATH";
 
 /// The same, and what these are.
-pub const ON_LONG: &str = "What to measure: linux, NAME[:BOARD][,variant=A+B], PATH.toml[:BOARD], \
-    serial:DEVICE[@BAUD], exec:COMMAND, file:PATH
+pub const ON_LONG: &str = "What to measure: linux, NAME[:BOARD][,variant=A+B][,OPTION=VALUE], \
+    PATH.toml[:BOARD], serial:DEVICE[@BAUD], exec:COMMAND, file:PATH
 
 linux is this machine. NAME is one that `kernmark targets` lists, PATH.toml a file like those: a \
-kernel that is built with the agent and runs in an emulator or on a board. The others only have to \
+kernel that is built with the agent and runs in an emulator or on a board. A comma in a VALUE is \
+written twice. The others only have to \
 print records: over a serial line, from a shell command, from a file (- is standard input).";
 
 /// What the environment changes, for people.

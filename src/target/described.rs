@@ -469,7 +469,7 @@ fn quoting(ending: Ending, console: &Path) -> Ending {
         | Ending::Interrupted => false,
     };
     let said = match fs::read(console) {
-        Ok(bytes) if tells => last_lines(&bytes),
+        Ok(bytes) if tells => last_words(&bytes),
         _ => String::new(),
     };
     if said.is_empty() {
@@ -479,9 +479,39 @@ fn quoting(ending: Ending, console: &Path) -> Ending {
     }
 }
 
+/// The last lines of a console, in one line; before them what a kernel says that it panics for,
+/// which a trace of calls may follow.
+fn last_words(console: &[u8]) -> String {
+    const MOST: usize = 16 << 10;
+    let end = &console[console.len().saturating_sub(MOST)..];
+    let last = last_lines(end);
+    let text = String::from_utf8_lossy(end);
+    // `panic=` is a word on the command line that it may print.
+    let panics = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        line.contains("panic ") || line.contains("panic:")
+    };
+    let panic = text.lines().map(str::trim).find(panics);
+    match panic {
+        Some(panic) if !last.contains(panic) => format!("{panic} / ... / {last}"),
+        _ => last,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_words_have_the_reason_of_a_panic() {
+        assert_eq!(last_words(b""), "");
+        let console = b"boot panic=1\nKernel PANIC: no init\n1\n2\n3\n4\n\n";
+        assert_eq!(
+            last_words(console),
+            "Kernel PANIC: no init / ... / 2 / 3 / 4"
+        );
+        assert_eq!(last_words(b"a\npanic: x\nb\n"), "a / panic: x / b");
+    }
 
     #[test]
     fn a_semihosting_order_keeps_its_commas() {

@@ -1,0 +1,407 @@
+//! Linux in kernel and user mode in a machine of QEMU, and the sandboxed and nested Linux beside
+//! it, as users see them. Needs Debian's packages from its mirror; the golden values are of one
+//! version of them.
+
+// Other test programs need the rest of it.
+#[allow(dead_code)]
+mod common;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use common::{here, scratch, skipped};
+
+/// The emulated machine, whatever else can be used here.
+const VM: &str = "linux-vm:tcg";
+
+/// The metrics that are compared; each boot takes a while.
+const WAKE: &str = "semaphore.give.wake+ctx.";
+const PAIRINGS: [&str; 4] = ["k_to_k", "k_to_u", "u_to_k", "u_to_u"];
+
+/// A folder of a test's own, and the tool in it. What is downloaded is kept.
+struct Bed {
+    folder: tempfile::TempDir,
+}
+
+impl Bed {
+    fn new() -> Bed {
+        Bed {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str], cache: &Path) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kernmark"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", env::var_os("PATH").unwrap())
+            .env("HOME", self.path("home"))
+            .env("XDG_DATA_HOME", self.path("data"))
+            .env("XDG_CACHE_HOME", cache)
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .env("KERNMARK_LOCK", self.path("lock"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Seen {
+        Seen::from(self.command(arguments, &cache()).output().unwrap())
+    }
+}
+
+#[derive(Debug)]
+struct Seen {
+    status: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl From<Output> for Seen {
+    fn from(output: Output) -> Seen {
+        Seen {
+            status: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Seen {
+    #[track_caller]
+    fn expect(&self, status: i32, out: &str, err: &str) {
+        assert_eq!(self.status, Some(status), "{self:#?}");
+        assert!(self.out.contains(out), "no {out:?} in {self:#?}");
+        assert!(self.err.contains(err), "no {err:?} in {self:#?}");
+    }
+}
+
+/// One cache for all tests, so that a kernel is downloaded once.
+fn cache() -> PathBuf {
+    scratch("linux-vm-cache")
+}
+
+fn is_there(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap();
+    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// Whether the machine cannot be built here, which is told.
+fn lacks_machine(what: &str) -> bool {
+    static MISSING: OnceLock<Option<String>> = OnceLock::new();
+    let missing = MISSING.get_or_init(|| {
+        let programs = ["qemu-system-x86_64", "cpio", "gcc-12", "apt-get", "flock"];
+        if let Some(program) = programs.into_iter().find(|program| !is_there(program)) {
+            return Some(format!("there is no {program}"));
+        }
+        let seen = Bed::new().run(&["list", "--on", VM, "clock"]);
+        match seen.status {
+            Some(0) => None,
+            // Anything but a mirror that cannot be reached is a fault.
+            _ if seen.err.contains("did not arrive") || seen.err.contains("apt knows no") => {
+                Some(seen.err.replace('\n', " "))
+            }
+            _ => panic!("{seen:#?}"),
+        }
+    });
+    if let Some(missing) = missing {
+        skipped(what, missing);
+    }
+    missing.is_some()
+}
+
+/// What was sampled in each session that measured: every `cold` and `hist` record, without its
+/// number and check sum.
+fn samples(stream: &str) -> Vec<Vec<String>> {
+    let mut sessions: Vec<Vec<String>> = Vec::new();
+    for line in stream.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["@km1", _, "hello", ..] if line.contains(" mode=run ") => sessions.push(Vec::new()),
+            ["@km1", _, "cold" | "hist", .., _] => {
+                let record = words[2..words.len() - 1].join(" ");
+                sessions.last_mut().unwrap().push(record);
+            }
+            _ => {}
+        }
+    }
+    sessions
+}
+
+/// The medians of the CSV form of a run or a matrix, in ticks, by metric and column.
+fn medians(csv: &str) -> BTreeMap<(String, String), f64> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let headers = reader.headers().unwrap().clone();
+    let at = |name: &str| headers.iter().position(|header| header == name).unwrap();
+    let (metric, column, median) = (at("id"), at("column"), at("ticks"));
+    let mut found = BTreeMap::new();
+    for record in reader.records() {
+        let record = record.unwrap();
+        if let Ok(ticks) = record[median].parse() {
+            found.insert(
+                (record[metric].to_owned(), record[column].to_owned()),
+                ticks,
+            );
+        }
+    }
+    found
+}
+
+/// The lines that say what a run was made with.
+fn made_with_now(stream: &str) -> String {
+    let facts = [
+        "info name=kernel | ",
+        "info name=compiler | ",
+        "host name=emulator | ",
+    ];
+    let line = |fact: &&str| {
+        let (_, rest) = stream.split_once(fact).unwrap();
+        let (text, _) = rest.split_once(" *").unwrap();
+        format!("# {text}\n")
+    };
+    facts.iter().map(line).collect()
+}
+
+#[test]
+fn two_boots_are_equal_in_every_sample_and_as_they_ever_were() {
+    if lacks_machine("two boots of Linux") {
+        return;
+    }
+    let bed = Bed::new();
+    let families = ["semaphore", "mutex", "fifo.put", "spinlock", "isr", "cr3"];
+    let arguments = ["run", "--on", VM, "--samples", "200", "-o", "run.km"];
+    let seen = bed.run(&[&arguments[..], &families].concat());
+    seen.expect(0, "equal in every sample", "saved: ");
+    let stream = fs::read_to_string(bed.path("run.km")).unwrap();
+    let sessions = samples(&stream);
+    assert_eq!(sessions.len(), 2);
+    assert!(sessions[0].len() > 50, "{sessions:?}");
+    assert_eq!(sessions[0], sessions[1]);
+    for fact in [
+        "name=board | tcg ",
+        "name=emulator | QEMU",
+        "name=command | qemu-system-x86_64",
+        "name=module_for | ",
+        "name=kernel | cloud ",
+    ] {
+        assert!(stream.contains(fact), "{fact}");
+    }
+    let seen = bed.run(&["show", "--format", "json", "run.km"]);
+    let run: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    let median = |metric: &str| {
+        let all = run["metrics"].as_array().unwrap();
+        let one = all.iter().find(|one| one["id"] == metric);
+        let one = one.unwrap_or_else(|| panic!("no {metric}"));
+        one["median"].as_f64().unwrap()
+    };
+    let path = here("tests/golden/linux-vm.csv");
+    let golden = fs::read_to_string(&path).unwrap();
+    let (made_with, golden): (Vec<&str>, Vec<&str>) =
+        golden.lines().partition(|line| line.starts_with("# "));
+    // Another kernel, compiler or emulator may do a little more or less.
+    let exact = made_with.iter().all(|line| stream.contains(&line[2..]));
+    let mut wrong = Vec::new();
+    let mut new = String::new();
+    for line in golden {
+        let (metric, ticks) = line.split_once(',').unwrap();
+        let (ticks, found) = (ticks.parse::<f64>().unwrap(), median(metric));
+        let off = (found - ticks).abs();
+        if off > if exact { 0.0 } else { ticks / 200.0 } {
+            wrong.push(metric);
+        }
+        new.push_str(&format!("{metric},{found}\n"));
+    }
+    if env::var_os("WRITE_GOLDEN").is_some() {
+        fs::write(path, made_with_now(&stream) + &new).unwrap();
+        return;
+    }
+    assert!(
+        wrong.is_empty(),
+        "{wrong:?} differ from what was measured with {made_with:?}:\n{new}"
+    );
+}
+
+#[test]
+fn what_the_boot_line_says_costs_or_saves() {
+    if lacks_machine("boot lines of Linux") {
+        return;
+    }
+    let bed = Bed::new();
+    let seen = bed.run(&[
+        "matrix",
+        "--on",
+        VM,
+        "--variant",
+        "default",
+        "--variant",
+        "cmdline=mitigations=off",
+        "--variant",
+        "cmdline=psi=0",
+        "--quick",
+        "--format",
+        "csv",
+        WAKE,
+    ]);
+    seen.expect(0, "", "saved: ");
+    let medians = medians(&seen.out);
+    for pairing in PAIRINGS {
+        let of = |column: &str| medians[&(format!("{WAKE}{pairing}"), column.to_owned())];
+        assert!(
+            of("cmdline=psi=0") < of("default"),
+            "{pairing}: {medians:?}"
+        );
+        assert!(
+            of("cmdline=mitigations=off") < of("default"),
+            "{pairing}: {medians:?}"
+        );
+    }
+    // A system call and a switch of address spaces or modes cost more than none.
+    let of = |pairing: &str| medians[&(format!("{WAKE}{pairing}"), "default".to_owned())];
+    assert!(of("k_to_k") < of("k_to_u") && of("k_to_k") < of("u_to_k"));
+    assert!(of("k_to_u") < of("u_to_u") && of("u_to_k") < of("u_to_u"));
+}
+
+#[test]
+fn a_kernel_that_panics_or_hangs_is_told_with_its_last_words() {
+    if lacks_machine("a kernel that panics") {
+        return;
+    }
+    let bed = Bed::new();
+    let run = |cmdline: &str, silence| {
+        let on = format!("{VM},cmdline={cmdline}");
+        bed.run(&["run", "--on", &on, "--case-timeout", silence, "semaphore"])
+    };
+    let seen = run("rdinit=/nonexistent", "60");
+    seen.expect(1, "", "the machine stopped before its agent was done");
+    seen.expect(1, "", "its console says: ");
+    seen.expect(
+        1,
+        "",
+        "Kernel panic - not syncing: VFS: Unable to mount root fs",
+    );
+    let seen = run("rdinit=/nonexistent panic=0", "20");
+    seen.expect(
+        1,
+        "",
+        "no sign of life for 20 s; killed; its console says: ",
+    );
+    seen.expect(1, "", "Kernel panic");
+    let seen = run(
+        "rdinit=/nonexistent rootwait root=/dev/vda loglevel=6",
+        "20",
+    );
+    seen.expect(1, "", "Waiting for root device");
+    // The agent's own complaint, by the console.
+    let seen = run("-- what", "60");
+    seen.expect(1, "", "this is no order");
+}
+
+#[test]
+fn a_kernel_that_cannot_be_had_is_told() {
+    let bed = Bed::new();
+    for (on, status, why) in [
+        ("linux-vm:tcg,kernel=clod", 2, "did you mean cloud?"),
+        ("linux-vm:tcg,kernal=cloud", 2, "did you mean kernel"),
+        ("linux-vm:tcg,accel=kvm", 2, "names two boards"),
+        ("linux-vm,accel=hvf", 2, "there is no board `hvf`"),
+    ] {
+        bed.run(&["run", "--on", on]).expect(status, "", why);
+    }
+    let long = format!("{VM},cmdline={}", "x".repeat(1501));
+    bed.run(&["run", "--on", &long])
+        .expect(2, "", "cmdline= takes 1500 bytes at most");
+    if !["qemu-system-x86_64", "cpio"].into_iter().all(is_there) {
+        skipped(
+            "kernels that cannot be had",
+            "there is no qemu-system-x86_64 or cpio",
+        );
+        return;
+    }
+    let absent = format!("{VM},kernel=./absent");
+    bed.run(&["run", "--on", &absent])
+        .expect(1, "", "there is no kernel ./absent");
+    let bare = format!("{VM},kernel=./");
+    bed.run(&["run", "--on", &bare])
+        .expect(1, "", "neither vmlinuz nor arch/x86/boot/bzImage");
+    // A mirror that cannot be reached.
+    let broken = bed.path("apt-get");
+    fs::write(&broken, "#!/bin/sh\nexit 100\n").unwrap();
+    common::succeeds(Command::new("chmod").arg("+x").arg(&broken));
+    let mut path = bed.folder.path().as_os_str().to_owned();
+    path.push(":");
+    path.push(env::var_os("PATH").unwrap());
+    let mut command = bed.command(&["run", "--on", VM], &bed.path("cache"));
+    let seen = Seen::from(command.env("PATH", path).output().unwrap());
+    assert_eq!(seen.status, Some(1), "{seen:#?}");
+    let told = ["is there a network?", "apt knows no"];
+    assert!(told.iter().any(|why| seen.err.contains(why)), "{seen:#?}");
+}
+
+#[test]
+fn this_kernel_is_measured_or_refused_with_the_reason() {
+    let seen = Bed::new().run(&["run", "--on", "linux-kernel", "--check", "semaphore"]);
+    let reasons = [
+        "sudo kernmark run",
+        "takes no modules",
+        "switched off until the next boot",
+        "only signed modules",
+        "apt-get install",
+    ];
+    let told = reasons.iter().any(|reason| seen.err.contains(reason));
+    assert!(
+        seen.status == Some(0) || seen.status == Some(1) && told,
+        "{seen:#?}"
+    );
+}
+
+#[test]
+fn the_same_agent_runs_in_a_sandbox_and_in_a_process() {
+    let bed = Bed::new();
+    for (target, program, metric) in [
+        ("gvisor", "runsc", "syscall.null"),
+        (
+            "uml",
+            "linux.uml",
+            "semaphore.give.wake+ctx.waiting.u_to_u.1",
+        ),
+    ] {
+        if !is_there(program) {
+            skipped(target, &format!("there is no {program}"));
+            continue;
+        }
+        let seen = bed.run(&[
+            "matrix",
+            "--on",
+            "linux",
+            "--on",
+            target,
+            "--quick",
+            "--format",
+            "csv",
+            "syscall.null",
+            metric,
+        ]);
+        if seen.err.contains("cannot be used here") {
+            skipped(target, &seen.err);
+            continue;
+        }
+        seen.expect(0, "", "saved: ");
+        let medians = medians(&seen.out);
+        let of = |column: &str| medians[&("syscall.null".to_owned(), column.to_owned())];
+        // Each system call is caught by another process.
+        assert!(of(target) > 3.0 * of("linux"), "{medians:?}");
+        assert!(
+            medians.contains_key(&(metric.to_owned(), target.to_owned())),
+            "{medians:?}"
+        );
+    }
+}
