@@ -407,13 +407,13 @@ impl Span {
     }
 }
 
-/// A name in lines of at most `width` characters, broken behind a blank, `+`, `,` or `:` where
+/// A name in lines of at most `width` characters, broken behind a blank, `+`, `,`, `:` or `=` where
 /// there is one.
 fn broken(name: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     let mut length = 0;
-    for piece in name.split_inclusive([' ', '+', ',', ':']) {
+    for piece in name.split_inclusive([' ', '+', ',', ':', '=']) {
         if length > 0 && length + piece.trim_end().chars().count() > width {
             lines.push(std::mem::take(&mut line));
             length = 0;

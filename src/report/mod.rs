@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use crate::run::{Fact, Metric, Outcome, Run, Session, Unit};
 use crate::summary::{Status, Summary};
+use crate::target::spec::DEFAULT;
 
 pub mod check;
 pub mod coverage;
@@ -88,7 +89,7 @@ pub(crate) fn provenance_parts(
 /// The target that was run, and its variant beside it.
 fn target(run: &Run) -> Vec<String> {
     let target = known_fact(run, "target");
-    let Some(variant) = fact(&run.host, "variant") else {
+    let Some(variant) = fact(&run.host, "variant").filter(|variant| *variant != DEFAULT) else {
         return target;
     };
     let option = format!(",variant={variant}");
