@@ -508,8 +508,10 @@ impl Measurement<'_, '_> {
             .target
             .session(&order, &mut |line| match recording.line(line) {
                 Some(Event::Begin { case, .. }) => {
+                    // A case that was not asked for is no headway.
+                    let before = left.len();
                     left.retain(|other| *other != case);
-                    begun += 1;
+                    begun += before - left.len();
                     progress(&pace.position(&case, *done, started.elapsed()));
                     open = Some(case);
                 }

@@ -646,6 +646,86 @@ fn targets_are_listed_with_their_boards_and_variants() {
     bed.run(&["targets"]).expect(1, "mine:a", "broken.toml:1: ");
 }
 
+#[test]
+fn the_first_board_that_can_be_used_is_taken() {
+    let bed = Bed::new();
+    bed.script("agent", &obey("cycles"));
+    let boards = |probe: &str| {
+        let folder = bed.folder.path().display();
+        let mut text = "about = \"a test\"\nboard = [\"a\", \"b\"]\n".to_owned();
+        for (name, probe) in [("a", probe), ("b", "exit 0")] {
+            let lines = [
+                format!("[boards.{name}]\nabout = \"x\"\nunit = \"cycles\""),
+                format!("probe = [\"sh\", \"-c\", \"{probe}\"]"),
+                format!("command = [\"{folder}/agent\"]\norder = \"arguments\"\n"),
+            ];
+            text += &lines.join("\n");
+        }
+        bed.write("t.toml", &text);
+    };
+    boards("echo it sleeps >&2; exit 1");
+    bed.measure("t.toml", &["--runs", "1"])
+        .expect(0, "clock.read,ok", "");
+    assert!(bed.facts().contains(&"board | b".to_owned()));
+    bed.measure("t.toml:a", &[])
+        .expect(1, "", "board `a` cannot be used here: it sleeps");
+    boards("exit 0");
+    bed.measure("t.toml", &["--runs", "1", "-o", "second"])
+        .expect(0, "clock.read,ok", "");
+    assert!(bed.read("second").contains(" name=board | a "));
+}
+
+#[test]
+fn an_option_and_an_order_are_parts_of_words() {
+    let bed = Bed::new();
+    bed.script(
+        "agent",
+        "echo \"$1\" >> words\ncase \"$1\" in *list*) cat catalog.cycles;; *) cat whole.cycles;; esac",
+    );
+    bed.describe(
+        "unit = \"cycles\"\ncommand = [\"AGENT\", \"{more} -- {order}\"]\norder = \"command\"\nruns = 1\n\
+         [options.more]\nabout = \"x\"\ndefault = \"none\"",
+        "",
+    );
+    bed.measure("t.toml,more=a=1,,2 b", &["fifo"])
+        .expect(0, "fifo.put.user,ok", "");
+    assert_eq!(
+        bed.read("words"),
+        "a=1,2 b -- list\na=1,2 b -- run samples=500 cases=c\n"
+    );
+    let facts = bed.facts();
+    assert!(facts.contains(&"more | a=1,2 b".to_owned()), "{facts:?}");
+    assert!(facts.contains(&"target | t.toml:a,more=a=1,,2 b".to_owned()));
+}
+
+#[test]
+fn the_console_tells_why_a_machine_stopped() {
+    for (end, reason) in [
+        ("exit 0", "the machine stopped before its agent was done"),
+        ("exec sleep 1000", "no sign of life for 1 s"),
+    ] {
+        let bed = Bed::new();
+        bed.script(
+            "agent",
+            &format!(
+                "case \"$2\" in list) cat catalog.cycles; exit;; esac\n\
+                 head -n 8 whole.cycles; printf 'boot\\nkernel panic: no more\\na\\nb\\nc\\n' > $1; {end}"
+            ),
+        );
+        bed.describe(
+            "unit = \"cycles\"\ncommand = [\"AGENT\", \"{console}\"]\norder = \"arguments\"\nruns = 1",
+            "",
+        );
+        let seen = bed.measure("t.toml", &[]);
+        seen.expect(1, "clock.read,ok", reason);
+        seen.expect(
+            1,
+            "",
+            "its console says: kernel panic: no more / ... / a / b / c",
+        );
+    }
+}
+
 /// A serial line: the board's end of it, and the device that the tool opens.
 fn line() -> (fs::File, String) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
