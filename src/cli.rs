@@ -15,6 +15,12 @@ pub const OK: u8 = 0;
 pub const FAILED: u8 = 1;
 /// Exit status: the arguments make no sense.
 pub const USAGE: u8 = 2;
+/// Exit status of a gate: a metric regressed.
+pub const REGRESSED: u8 = 3;
+/// Exit status of a gate: neither a change nor its absence is shown.
+pub const INCONCLUSIVE: u8 = 4;
+/// Exit status of a gate: something could not be compared.
+pub const INCOMPARABLE: u8 = 5;
 /// Exit status: stopped by SIGINT, SIGTERM or SIGHUP.
 pub const INTERRUPTED: u8 = 130;
 
@@ -23,6 +29,9 @@ pub const EXIT_STATUS: &str = "\
 0    everything asked for was measured (or skipped for a reason that is shown)
 1    a benchmark failed, data is missing, or the run could not be saved
 2    the arguments make no sense
+3    compare --fail-on regression: a metric regressed
+4    compare --fail-on inconclusive: a metric is inconclusive
+5    compare --fail-on incomparable, missing: a metric is; or a gate had nothing to compare
 130  interrupted; what was measured until then is saved and shown
 ";
 
@@ -86,6 +95,9 @@ pub enum Command {
     Matrix(Matrix),
     /// Show a saved run
     Show(Show),
+    /// Say whether two saved runs differ, metric by metric
+    #[command(after_help = after_help())]
+    Compare(Compare),
     /// List the targets that `--on` can name, their boards and variants
     Targets(Targets),
     /// Look for what disturbs measurements on this machine, and say what to do about it
@@ -275,6 +287,78 @@ pub struct Show {
     /// How to print the result
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// The arguments of `compare`.
+#[derive(Args, Debug)]
+pub struct Compare {
+    /// The saved run that the other is compared with; `-` for standard input
+    #[arg(value_name = "BASE")]
+    pub base: PathBuf,
+
+    /// The saved run that may have changed
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+
+    /// One more run of the base side; may be given several times
+    #[arg(long = "base", value_name = "FILE")]
+    pub more_base: Vec<PathBuf>,
+
+    /// One more run of the new side; may be given several times
+    #[arg(long = "new", value_name = "FILE")]
+    pub more_new: Vec<PathBuf>,
+
+    /// Changes of at most so many per cent are none
+    ///
+    /// Of what has noise the margin is 2 % at least. Where instructions are exact, every change
+    /// counts unless a margin is given.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "0", hide_default_value = true)]
+    pub margin: f64,
+
+    /// Compare also what was measured on another machine or in another configuration
+    #[arg(long)]
+    pub across: bool,
+
+    /// Be a gate: fail when a metric has such a verdict
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "VERDICT")]
+    pub fail_on: Vec<FailOn>,
+
+    /// How to print the comparison
+    #[arg(long, value_enum, default_value_t)]
+    pub format: CompareFormat,
+}
+
+/// What a gate does not let through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// A metric regressed
+    Regression,
+    /// Neither a change of a metric nor its absence is shown
+    Inconclusive,
+    /// A metric was measured under other conditions
+    Incomparable,
+    /// A metric of the base has no number in the new run
+    Missing,
+}
+
+/// How a comparison is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// A table for people
+    #[default]
+    Table,
+    /// JSON
+    Json,
+    /// Markdown
+    Md,
+}
+
+/// A percentage, as a share.
+fn percent(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("per cent from 0 to 1000 are needed".to_owned()),
+    }
 }
 
 /// A target.

@@ -1,5 +1,6 @@
 //! The commands: what each [`cli::Command`] does. Their exit status is returned, never taken.
 
+mod compare;
 mod coverage;
 mod matrix;
 pub mod run;
@@ -57,6 +58,7 @@ pub fn dispatch(arguments: Arguments) -> Outcome {
         Some(Command::List(arguments)) => list(&arguments),
         Some(Command::Matrix(arguments)) => matrix::matrix(&arguments),
         Some(Command::Show(arguments)) => show(&arguments),
+        Some(Command::Compare(arguments)) => compare::compare(&arguments),
         Some(Command::Targets(arguments)) => targets::targets(&arguments),
         Some(Command::Doctor) => examine(),
         Some(Command::Completions { shell }) => {
@@ -139,20 +141,7 @@ fn show(arguments: &cli::Show) -> Outcome {
         tell_left_over();
         store::latest().map_err(Failure::Failed)?
     };
-    let stream = store::load(&path).map_err(Failure::Failed)?;
-    let mut reader = Reader::new();
-    for line in stream.split_inclusive(|&byte| byte == b'\n') {
-        reader.line(line);
-    }
-    let refused = reader.refused();
-    let run = reader.finish();
-    if run.sessions.is_empty() {
-        let why = refused.map_or(
-            "it holds no measurement; is it a run that kernmark saved?".to_owned(),
-            |why| why.to_string(),
-        );
-        return Err(Failure::Failed(format!("{}: {why}", path.display())));
-    }
+    let run = saved(&path)?;
     let text = match &arguments.metric {
         Some(id) => {
             let ids: Vec<&str> = run.metrics.iter().map(|one| one.id.as_str()).collect();
@@ -168,6 +157,25 @@ fn show(arguments: &cli::Show) -> Outcome {
     };
     print(text.as_bytes())?;
     Ok(worth(&run))
+}
+
+/// A saved run.
+fn saved(path: &Path) -> Result<Run, Failure> {
+    let stream = store::load(path).map_err(Failure::Failed)?;
+    let mut reader = Reader::new();
+    for line in stream.split_inclusive(|&byte| byte == b'\n') {
+        reader.line(line);
+    }
+    let refused = reader.refused();
+    let run = reader.finish();
+    if run.sessions.is_empty() {
+        let why = refused.map_or(
+            "it holds no measurement; is it a run that kernmark saved?".to_owned(),
+            |why| why.to_string(),
+        );
+        return Err(Failure::Failed(format!("{}: {why}", path.display())));
+    }
+    Ok(run)
 }
 
 fn examine() -> Outcome {

@@ -183,3 +183,50 @@ pub struct Run {
     /// What went wrong with the stream.
     pub damage: Damage,
 }
+
+impl Run {
+    /// Whether the kernel under test is that of the machine that ran the tool.
+    #[must_use]
+    pub fn is_of_its_host(&self) -> bool {
+        let told = |facts: &[Fact], name: &str| {
+            let fact = facts.iter().find(|fact| fact.name == name)?;
+            Some(fact.value.clone()).filter(|value| !value.is_empty())
+        };
+        let kernel = self.sessions.iter().find_map(|s| told(&s.facts, "kernel"));
+        match (kernel, told(&self.host, "kernel_release")) {
+            (Some(kernel), Some(release)) => kernel.contains(&release),
+            (None, _) => true,
+            (Some(_), None) => false,
+        }
+    }
+
+    /// One run that holds the sessions of several, in their order.
+    #[must_use]
+    pub fn joined(runs: Vec<Run>) -> Run {
+        let mut joined = Run::default();
+        for run in runs {
+            let before = joined.sessions.len();
+            joined.host.extend(run.host);
+            joined.sessions.extend(run.sessions);
+            for entry in run.catalog {
+                if !joined.catalog.iter().any(|e| e.metric == entry.metric) {
+                    joined.catalog.push(entry);
+                }
+            }
+            for mut metric in run.metrics {
+                for replicate in &mut metric.replicates {
+                    replicate.session += before;
+                }
+                match joined.metrics.iter_mut().find(|m| m.id == metric.id) {
+                    Some(known) => known.replicates.extend(metric.replicates),
+                    None => joined.metrics.push(metric),
+                }
+            }
+            joined.damage.damaged += run.damage.damaged;
+            joined.damage.gaps += run.damage.gaps;
+            joined.damage.truncated += run.damage.truncated;
+            joined.damage.log_lines += run.damage.log_lines;
+        }
+        joined
+    }
+}

@@ -130,6 +130,53 @@ pub fn summarise(run: &Run) -> Vec<Summary> {
         .collect()
 }
 
+/// What each replicate of a metric says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values<'a> {
+    /// The metric's id.
+    pub id: &'a str,
+    /// Whether it has a number.
+    pub status: Status,
+    /// Why it has none.
+    pub reason: Option<&'a str>,
+    /// The unit of its clock.
+    pub unit: Unit,
+    /// The replicates with a number.
+    pub replicates: Vec<&'a Replicate>,
+    /// The value of each of these, of one operation: nanoseconds by the clock of its own session,
+    /// or instructions. Empty where a clock that counts cycles does not say how many a second has.
+    pub values: Vec<f64>,
+}
+
+/// The values of each metric of a run, in the run's order.
+#[must_use]
+pub fn values(run: &Run) -> Vec<Values<'_>> {
+    let tried = run.metrics.iter().filter(|m| !m.replicates.is_empty());
+    tried
+        .map(|metric| {
+            let group = Group::of(run, metric);
+            let shown = |replicate: &&Replicate| {
+                let ticks = value(replicate)?;
+                let clock = &session(run, replicate).clock;
+                match clock.unit {
+                    Unit::Instructions => Some(ticks),
+                    Unit::Cycles => clock.nanoseconds(ticks),
+                }
+            };
+            let status = group.status();
+            let values: Option<Vec<f64>> = group.ok.iter().map(shown).collect();
+            Values {
+                id: &metric.id,
+                status,
+                reason: group.reason(status),
+                unit: group.clock.unit,
+                values: values.unwrap_or_default(),
+                replicates: group.ok,
+            }
+        })
+        .collect()
+}
+
 /// The replicates of a metric, sorted into those with a number and the others.
 struct Group<'a> {
     clock: &'a Clock,
@@ -191,6 +238,12 @@ impl<'a> Group<'a> {
         commonest(self.lost.iter().map(|(status, _)| *status)).unwrap_or(Status::Incomplete)
     }
 
+    /// The commonest reason of this status.
+    fn reason(&self, status: Status) -> Option<&'a str> {
+        let lost = self.lost.iter().filter(|(s, _)| *s == status);
+        commonest(lost.map(|(_, reason)| *reason))
+    }
+
     fn values(&self) -> Vec<f64> {
         self.ok.iter().filter_map(|r| value(r)).collect()
     }
@@ -242,12 +295,7 @@ impl<'a> Group<'a> {
 
     fn summary(&self, run: &Run, metric: &Metric, clock_cost: Option<f64>) -> Summary {
         let status = self.status();
-        let reason = commonest(
-            self.lost
-                .iter()
-                .filter(|(s, _)| *s == status)
-                .map(|(_, reason)| *reason),
-        );
+        let reason = self.reason(status);
         let entry = run.catalog.iter().find(|e| e.metric == metric.id);
         let mut summary = Summary {
             id: metric.id.clone(),

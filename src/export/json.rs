@@ -6,8 +6,10 @@ use serde::Serialize;
 use serde_json::{json, Map, Value};
 
 use super::{shown, status, unit, ABSENT};
+use crate::compare::{Basis, Compared, Comparison, Condition, Conditions, Side, Verdict};
 use crate::coverage::Benchmark;
 use crate::matrix::{Cell, Column, Matrix};
+use crate::report::compare::Origin;
 use crate::report::text::steers;
 use crate::run::{Clock, Damage, Entry, Fact, Metric, Outcome, Proof, Run, Unit};
 use crate::summary::{summarise, Summary};
@@ -111,6 +113,119 @@ impl<'a> CellOut<'a> {
             overlap: difference.and_then(|d| d.overlap),
             replicates: summary.map(|s| s.replicates),
             tried: summary.map(|s| s.tried),
+        }
+    }
+}
+
+/// A comparison, as `doc/compare.schema.json` describes it. What is not available is `null`, never
+/// 0. A document ends with a line end.
+#[must_use]
+pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
+    let sides = sides.iter().map(|side| {
+        line(&json!({
+            "name": side.column.name,
+            "files": side.files,
+            "host": facts(&side.column.run.host),
+            "target": target(&side.column.run),
+            "damage": damage(&side.column.run.damage),
+        }))
+    });
+    let differences = comparison.differences.iter().map(|difference| {
+        line(&json!({
+            "of": match difference.of {
+                Condition::Machine => "machine",
+                Condition::Configuration => "configuration",
+            },
+            "name": difference.name,
+            "base": difference.base,
+            "new": difference.new,
+        }))
+    });
+    let counts: Map<String, Value> = Verdict::ALL
+        .into_iter()
+        .map(|verdict| {
+            let count = json!({
+                "report": comparison.count(verdict),
+                "gate": comparison.count_at_gate(verdict),
+            });
+            (verdict.name().to_owned(), count)
+        })
+        .collect();
+    let too_few = comparison.hopeless.map(|few| {
+        json!({
+            "metrics": few.metrics,
+            "least_p": few.least_p,
+            "needed": few.needed,
+            "enough": few.enough,
+        })
+    });
+    let metrics = comparison
+        .metrics
+        .iter()
+        .map(|metric| line(&ComparedOut::of(metric)));
+    document(&[
+        ("sides", list(sides)),
+        ("family", line(&comparison.family)),
+        ("margin", line(&comparison.margin)),
+        ("too_few", line(&too_few)),
+        (
+            "across",
+            line(&(comparison.conditions == Conditions::Across)),
+        ),
+        ("differences", list(differences)),
+        ("verdicts", line(&counts)),
+        ("metrics", list(metrics)),
+    ])
+}
+
+/// A metric of a comparison; medians in its unit, of one operation.
+#[derive(Serialize)]
+struct ComparedOut<'a> {
+    id: &'a str,
+    unit: &'static str,
+    verdict: &'static str,
+    gate: &'static str,
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    exact: bool,
+    p: Option<f64>,
+    q: Option<f64>,
+    holm: Option<f64>,
+    base: Option<Value>,
+    new: Option<Value>,
+    note: Option<&'a str>,
+}
+
+impl<'a> ComparedOut<'a> {
+    fn of(metric: &'a Compared) -> Self {
+        let side = |side: Side| {
+            json!({
+                "median": side.median,
+                "low": side.interval.map(|(low, _)| low),
+                "high": side.interval.map(|(_, high)| high),
+                "replicates": side.replicates,
+            })
+        };
+        let (p, q, holm) = match metric.basis {
+            Basis::Test { p, q, holm } => (Some(p), Some(q), Some(holm)),
+            Basis::None | Basis::Exact => (None, None, None),
+        };
+        ComparedOut {
+            id: &metric.id,
+            unit: unit(metric.unit),
+            verdict: metric.verdict.name(),
+            gate: metric.gate.name(),
+            ratio: metric.ratio,
+            low: metric.interval.map(|(low, _)| low),
+            high: metric.interval.map(|(_, high)| high),
+            exact: metric.basis == Basis::Exact,
+            p,
+            q,
+            holm,
+            base: metric.base.map(side),
+            new: metric.new.map(side),
+            note: metric.note.as_deref(),
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use crate::compare::Comparison;
 use crate::coverage::{self, Benchmark};
 use crate::matrix::{Column, Matrix};
+use crate::report::compare::{self, Origin};
 use crate::report::matrix::{header, legend, listing, place, ratio, shared_problems, Shown, Units};
 use crate::report::row::Row;
 use crate::report::text::plain;
@@ -122,7 +124,7 @@ pub fn matrix(columns: &[Column]) -> String {
     let matrix = Matrix::of(columns);
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     let mut out = String::new();
-    for line in header(columns, &matrix) {
+    for line in header(columns) {
         let shared = format!("- {}: {}", line.label, escape(&line.shared));
         let _ = writeln!(out, "{}", shared.trim_end());
         for (text, at) in &line.own {
@@ -171,6 +173,61 @@ pub fn matrix(columns: &[Column]) -> String {
     }
     for (name, summaries) in names.iter().zip(&matrix.summaries) {
         let _ = writeln!(out, "- {}: {}", escape(name), tally(summaries));
+    }
+    out
+}
+
+/// A comparison: what was compared, a table of what has a verdict, why the rest has none.
+#[must_use]
+pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
+    let mut out = String::new();
+    for side in sides {
+        let _ = writeln!(
+            out,
+            "- {}: {}",
+            side.column.name,
+            escape(&side.files.join(", "))
+        );
+    }
+    let _ = writeln!(out, "- compared: {}", escape(&compare::method(comparison)));
+    let _ = writeln!(out, "- **{}**", compare::tally(comparison));
+    for warning in compare::warnings(comparison, sides) {
+        let _ = writeln!(out, "- {}", escape(&warning));
+    }
+    let compared = compare::in_order(comparison);
+    for (unit, metrics) in grouped(&compared, |metric| metric.unit) {
+        let per = match unit {
+            Unit::Cycles => "ns per operation",
+            Unit::Instructions => "instructions per operation",
+        };
+        let _ = writeln!(
+            out,
+            "\n| {per} | verdict | base | new | ratio | interval | q |"
+        );
+        out.push_str("| --- | --- | ---: | ---: | ---: | ---: | ---: |\n");
+        for metric in metrics {
+            let row = compare::Row::of(metric);
+            let _ = write!(out, "| {} | {} |", code(&row.id), row.verdict.name());
+            for figure in [&row.base, &row.new, &row.ratio, &row.interval, &row.q] {
+                let _ = write!(out, " {} |", escape(figure));
+            }
+            out.push('\n');
+        }
+    }
+    let legend = compare::legend(comparison);
+    if !legend.is_empty() {
+        let _ = writeln!(out, "\n{}.", escape(&legend.join("; ")));
+    }
+    out.push('\n');
+    for remark in compare::remarks(comparison) {
+        let ids: Vec<String> = remark.ids.iter().map(|id| code(id)).collect();
+        let _ = writeln!(
+            out,
+            "- **{}**: {}: {}",
+            remark.head,
+            escape(&remark.text),
+            ids.join(", ")
+        );
     }
     out
 }

@@ -31,7 +31,7 @@ pub fn table(columns: &[Column], style: &Style) -> String {
     let matrix = Matrix::of(columns);
     let names: Vec<String> = columns.iter().map(|column| plain(&column.name)).collect();
     let mut out = String::new();
-    for line in header(columns, &matrix) {
+    for line in header(columns) {
         write_header(&mut out, &line, &names, *style);
     }
     let rows: Vec<&Row> = matrix.rows.iter().filter(|row| row.is_measured()).collect();
@@ -78,11 +78,10 @@ pub(crate) struct HeaderLine {
 }
 
 /// What was measured in the columns and how.
-pub(crate) fn header(columns: &[Column], matrix: &Matrix) -> Vec<HeaderLine> {
+pub(crate) fn header(columns: &[Column]) -> Vec<HeaderLine> {
     let lines: Vec<_> = columns
         .iter()
-        .zip(&matrix.summaries)
-        .map(|(column, summaries)| provenance_parts(&column.run, summaries))
+        .map(|column| provenance_parts(&column.run))
         .collect();
     let all: Vec<(&'static str, Vec<String>)> = lines.concat();
     grouped(&all, |(label, _)| *label)
@@ -122,7 +121,7 @@ fn says(name: &str, text: &str) -> bool {
     name.split(' ').any(|part| Some(part) == word)
 }
 
-fn write_header(out: &mut String, line: &HeaderLine, names: &[String], style: Style) {
+pub(super) fn write_header(out: &mut String, line: &HeaderLine, names: &[String], style: Style) {
     let mut label = line.label;
     if !line.shared.is_empty() {
         let mut lines = String::new();

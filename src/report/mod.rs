@@ -8,6 +8,7 @@ use crate::summary::{Status, Summary};
 use crate::target::spec::DEFAULT;
 
 pub mod check;
+pub mod compare;
 pub mod coverage;
 pub mod doctor;
 pub mod matrix;
@@ -46,7 +47,7 @@ pub fn provenance(run: &Run, summaries: &[Summary]) -> Vec<(&'static str, String
         }
         (label, parts.join("; "))
     };
-    let lines = provenance_parts(run, summaries);
+    let lines = provenance_parts(run);
     lines.into_iter().map(joined).collect()
 }
 
@@ -54,14 +55,11 @@ const CLOCK: &str = "clock";
 pub(crate) const TARGET: &str = "target";
 
 /// The same, each line in its parts, without what reading the clock costs.
-pub(crate) fn provenance_parts(
-    run: &Run,
-    summaries: &[Summary],
-) -> Vec<(&'static str, Vec<String>)> {
+pub(crate) fn provenance_parts(run: &Run) -> Vec<(&'static str, Vec<String>)> {
     let mut lines = vec![(TARGET, target(run)), ("kernel", kernel(run))];
     lines.push(("emulator", known_fact(run, "emulator")));
     if fact(&run.host, "kernel_release").is_some() {
-        let label = if measured_itself(run) {
+        let label = if run.is_of_its_host() {
             "machine"
         } else {
             "host"
@@ -71,7 +69,7 @@ pub(crate) fn provenance_parts(
     if !run.sessions.is_empty() {
         lines.push((CLOCK, vec![clock(run)]));
         lines.push(("agent", agent(run)));
-        lines.push(("run", replicates(run, summaries)));
+        lines.push(("run", replicates(run)));
     }
     lines.push(("image", known_fact(run, "footprint_image")));
     let objects = known_fact(run, "footprint_kernel");
@@ -118,18 +116,6 @@ fn session_fact<'a>(run: &'a Run, name: &str) -> Option<&'a str> {
     run.sessions.iter().find_map(|s| fact(&s.facts, name))
 }
 
-/// Whether the kernel under test is that of the machine that ran the tool.
-fn measured_itself(run: &Run) -> bool {
-    match (
-        session_fact(run, "kernel"),
-        fact(&run.host, "kernel_release"),
-    ) {
-        (Some(kernel), Some(release)) => kernel.contains(release),
-        (None, _) => true,
-        (Some(_), None) => false,
-    }
-}
-
 fn kernel(run: &Run) -> Vec<String> {
     let by_host = || {
         let release = fact(&run.host, "kernel_release")?;
@@ -142,7 +128,7 @@ fn kernel(run: &Run) -> Vec<String> {
         .unwrap_or_else(|| "-".to_owned())];
     let arch = run.sessions.first().map(|s| s.arch.as_str());
     parts.extend(arch.or(fact(&run.host, "arch")).map(str::to_owned));
-    if measured_itself(run) {
+    if run.is_of_its_host() {
         parts.extend(fact(&run.host, "preemption").map(|mode| format!("preemption {mode}")));
     }
     parts
@@ -248,8 +234,9 @@ fn agent(run: &Run) -> Vec<String> {
     parts
 }
 
-fn replicates(run: &Run, summaries: &[Summary]) -> Vec<String> {
-    let most = summaries.iter().map(|s| s.tried).max().unwrap_or(0);
+fn replicates(run: &Run) -> Vec<String> {
+    let most = run.metrics.iter().map(|m| m.replicates.len()).max();
+    let most = most.unwrap_or(0);
     let samples: BTreeSet<u64> = run
         .metrics
         .iter()

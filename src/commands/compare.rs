@@ -1,0 +1,86 @@
+//! The command `compare`: whether two saved runs differ.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{print, saved, style, Failure, Outcome};
+use crate::cli::{self, CompareFormat, FailOn};
+use crate::compare::{Comparison, Conditions, Options, Verdict};
+use crate::matrix::Column;
+use crate::report::compare::Origin;
+use crate::run::{Damage, Run};
+use crate::{export, report};
+
+/// Compares the runs of both sides, shows the verdicts and returns what the gate says.
+pub(super) fn compare(arguments: &cli::Compare) -> Outcome {
+    let base = side("base", &arguments.base, &arguments.more_base)?;
+    let new = side("new", &arguments.new, &arguments.more_new)?;
+    let options = Options {
+        margin: arguments.margin,
+        conditions: if arguments.across {
+            Conditions::Across
+        } else {
+            Conditions::Alike
+        },
+    };
+    let comparison = Comparison::of(&base.column.run, &new.column.run, options);
+    let sides = [base, new];
+    let text = match arguments.format {
+        CompareFormat::Table => report::compare::table(&comparison, &sides, &style()),
+        CompareFormat::Json => export::json::comparison(&comparison, &sides),
+        CompareFormat::Md => export::markdown::comparison(&comparison, &sides),
+    };
+    print(text.as_bytes())?;
+    if sides.iter().any(|side| is_damaged(&side.column.run.damage)) {
+        return Ok(cli::FAILED);
+    }
+    Ok(gate(&comparison, &arguments.fail_on))
+}
+
+fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Origin, Failure> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    let mut runs: Vec<Run> = Vec::new();
+    for path in std::iter::once(first).chain(more.iter().map(PathBuf::as_path)) {
+        runs.push(saved(path)?);
+        // Counted twice, the same replicates would look like more certainty.
+        let file = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if files.contains(&file) {
+            let path = path.display();
+            let why = format!("{path} is given twice on the {name} side; name each run once");
+            return Err(Failure::Usage(why));
+        }
+        files.push(file);
+    }
+    let given = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
+    Ok(Origin {
+        files: given.map(|path| path.display().to_string()).collect(),
+        column: Column {
+            name: name.to_owned(),
+            run: Run::joined(runs),
+        },
+    })
+}
+
+fn is_damaged(damage: &Damage) -> bool {
+    damage.damaged + damage.gaps + damage.truncated > 0
+}
+
+/// The exit status of the gate; the gravest of several.
+fn gate(comparison: &Comparison, fail_on: &[FailOn]) -> u8 {
+    let fails = |on: FailOn, verdict: Verdict| {
+        fail_on.contains(&on) && comparison.count_at_gate(verdict) > 0
+    };
+    if fails(FailOn::Regression, Verdict::Regressed) {
+        cli::REGRESSED
+    } else if fails(FailOn::Inconclusive, Verdict::Inconclusive) {
+        cli::INCONCLUSIVE
+    } else if fails(FailOn::Incomparable, Verdict::Incomparable)
+        || fails(FailOn::Missing, Verdict::Missing)
+        // Nothing that was compared is nothing that passed.
+        || !fail_on.is_empty() && comparison.is_empty()
+    {
+        cli::INCOMPARABLE
+    } else {
+        cli::OK
+    }
+}

@@ -1,0 +1,856 @@
+//! Whether two runs differ: verdicts on runs made by hand and by simulation, what the report looks
+//! like, and the tool's exit status on saved streams.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use insta::assert_snapshot;
+use kernmark::compare::{Basis, Compared, Comparison, Conditions, Options, Verdict, LEVEL};
+use kernmark::export::{json, markdown};
+use kernmark::matrix::Column;
+use kernmark::record;
+use kernmark::report::compare::{table, Origin};
+use kernmark::report::terminal::{Colour, Style};
+use kernmark::run::{Clock, Fact, Metric, Outcome, Replicate, Run, Session, Ticks, Unit};
+use proptest::prelude::*;
+
+const HZ: u64 = 2_000_000_000;
+
+fn fact(name: &str, value: &str) -> Fact {
+    Fact {
+        name: name.into(),
+        value: value.into(),
+    }
+}
+
+fn replicate(session: usize, samples: &[u64]) -> Replicate {
+    Replicate {
+        session,
+        outcome: Outcome::Ok,
+        batch: 1,
+        asked: samples.len() as u64,
+        cold: None,
+        histogram: samples.iter().map(|t| (Ticks(*t), 1)).collect(),
+        proofs: Vec::new(),
+    }
+}
+
+/// A run; of each metric the samples of each replicate.
+fn run_in(unit: Unit, metrics: Vec<(String, Vec<Vec<u64>>)>) -> Run {
+    let most = metrics.iter().map(|(_, all)| all.len()).max().unwrap_or(0);
+    let session = Session {
+        port: "fake".into(),
+        arch: "none".into(),
+        clock: Clock {
+            name: "c".into(),
+            unit,
+            hz: if unit == Unit::Cycles { HZ } else { 0 },
+        },
+        realtime: true,
+        facts: vec![fact("flags", "-O2")],
+        complete: true,
+    };
+    let metrics = metrics.into_iter().map(|(id, all)| Metric {
+        case: id.clone(),
+        id,
+        replicates: all
+            .iter()
+            .enumerate()
+            .map(|(i, s)| replicate(i, s))
+            .collect(),
+    });
+    Run {
+        host: vec![
+            fact("cpu_model", "AMD EPYC"),
+            fact("governor", "performance"),
+        ],
+        sessions: vec![session; most],
+        metrics: metrics.collect(),
+        ..Run::default()
+    }
+}
+
+/// A run whose replicates have one sample each.
+fn run(metrics: &[(&str, &[u64])]) -> Run {
+    run_in(Unit::Cycles, single(metrics))
+}
+
+/// A run whose replicates are equal and hold these samples.
+fn exact(metrics: &[(&str, &[u64])]) -> Run {
+    let metrics = metrics
+        .iter()
+        .map(|(id, samples)| ((*id).to_owned(), vec![samples.to_vec(); 2]));
+    run_in(Unit::Instructions, metrics.collect())
+}
+
+fn single(metrics: &[(&str, &[u64])]) -> Vec<(String, Vec<Vec<u64>>)> {
+    let metrics = metrics.iter().map(|(id, values)| {
+        let samples = values.iter().map(|v| vec![*v]).collect();
+        ((*id).to_owned(), samples)
+    });
+    metrics.collect()
+}
+
+fn compared(base: &Run, new: &Run) -> Comparison {
+    Comparison::of(base, new, Options::default())
+}
+
+fn across() -> Options {
+    Options {
+        conditions: Conditions::Across,
+        ..Options::default()
+    }
+}
+
+fn of<'a>(comparison: &'a Comparison, id: &str) -> &'a Compared {
+    comparison.metrics.iter().find(|m| m.id == id).unwrap()
+}
+
+fn verdict(base: &Run, new: &Run) -> Verdict {
+    compared(base, new).metrics[0].verdict
+}
+
+const TEN: [u64; 10] = [1000, 1001, 1003, 998, 999, 1002, 1004, 997, 996, 1005];
+
+fn scaled(values: &[u64], percent: u64) -> Vec<u64> {
+    values.iter().map(|v| v * (100 + percent) / 100).collect()
+}
+
+#[test]
+fn verdicts_of_small_cases() {
+    let base = run(&[("a.b", &TEN)]);
+    let with = |values: &[u64]| run(&[("a.b", values)]);
+    assert_eq!(verdict(&base, &with(&scaled(&TEN, 5))), Verdict::Regressed);
+    assert_eq!(verdict(&with(&scaled(&TEN, 5)), &base), Verdict::Improved);
+    assert_eq!(verdict(&base, &base), Verdict::Equivalent);
+    // A change that is certain and below the margin is none.
+    assert_eq!(verdict(&base, &with(&scaled(&TEN, 1))), Verdict::Equivalent);
+    let spread: Vec<u64> = TEN.iter().map(|v| (v - 990) * 100).collect();
+    assert_eq!(
+        verdict(&with(&spread), &with(&scaled(&spread, 5))),
+        Verdict::Inconclusive
+    );
+    // Three replicates can have a p value of 0.1 at least.
+    let few = compared(&with(&TEN[..3]), &with(&scaled(&TEN[..3], 50)));
+    assert_eq!(few.metrics[0].verdict, Verdict::Inconclusive);
+    let Basis::Test { p, q, holm } = few.metrics[0].basis else {
+        panic!("{few:?}");
+    };
+    assert!([p, q, holm].iter().all(|p| (p - 0.1).abs() < 1e-12));
+    let hopeless = few.hopeless.unwrap();
+    assert_eq!((hopeless.metrics, hopeless.enough), (1, 4));
+    assert_eq!(compared(&base, &base).hopeless, None);
+}
+
+#[test]
+fn the_ratio_is_one_of_times_whatever_the_frequency() {
+    let base = run(&[("a.b", &TEN)]);
+    let mut new = run(&[("a.b", &scaled(&TEN, 5))]);
+    for session in &mut new.sessions {
+        session.clock.hz = HZ * 2;
+    }
+    let comparison = compared(&base, &new);
+    let metric = &comparison.metrics[0];
+    assert!(
+        (metric.ratio.unwrap() - 1.05 / 2.0).abs() < 0.001,
+        "{metric:?}"
+    );
+    assert_eq!(metric.verdict, Verdict::Improved);
+    let base = metric.base.unwrap().median;
+    assert!((base - 500.25).abs() < 1e-9, "{base}");
+}
+
+#[test]
+fn a_wider_margin_is_kept_and_a_narrower_one_is_not() {
+    let (base, new) = (run(&[("a.b", &TEN)]), run(&[("a.b", &scaled(&TEN, 5))]));
+    let with = |margin| {
+        let options = Options {
+            margin,
+            ..Options::default()
+        };
+        let comparison = Comparison::of(&base, &new, options);
+        (comparison.margin, comparison.metrics[0].verdict)
+    };
+    assert_eq!(with(0.1), (0.1, Verdict::Equivalent));
+    assert_eq!(with(0.0), (0.02, Verdict::Regressed));
+}
+
+#[test]
+fn exact_instructions_need_no_test() {
+    use Verdict::{Equivalent, Improved, Inconclusive, Regressed};
+    let base = exact(&[
+        ("a.more", &[100]),
+        ("a.same", &[7]),
+        ("a.zero", &[0]),
+        ("a.rare", &[5, 5, 9]),
+    ]);
+    let new = exact(&[
+        ("a.more", &[101]),
+        ("a.same", &[7]),
+        ("a.zero", &[0]),
+        ("a.rare", &[5, 5, 10]),
+    ]);
+    let comparison = compared(&base, &new);
+    let verdicts = ["a.more", "a.same", "a.zero", "a.rare"].map(|id| of(&comparison, id).verdict);
+    assert_eq!(verdicts, [Regressed, Equivalent, Equivalent, Regressed]);
+    assert_eq!((comparison.family, comparison.hopeless), (0, None));
+    assert!(of(&comparison, "a.rare")
+        .note
+        .as_ref()
+        .unwrap()
+        .contains("mean"));
+    let back = compared(&new, &base);
+    assert_eq!(of(&back, "a.more").verdict, Improved);
+    let tolerant = Options {
+        margin: 0.01,
+        ..Options::default()
+    };
+    let comparison = Comparison::of(&base, &new, tolerant);
+    assert_eq!(of(&comparison, "a.more").verdict, Equivalent);
+    // From 0 no margin is wide enough.
+    let zero = Comparison::of(&exact(&[("a", &[0])]), &exact(&[("a", &[1])]), tolerant);
+    assert_eq!(zero.metrics[0].verdict, Regressed);
+    // One replicate proves nothing, nor do two that differ.
+    let one = |value: u64| run_in(Unit::Instructions, single(&[("a", &[value])]));
+    let comparison = compared(&one(5), &one(9));
+    assert_eq!(comparison.metrics[0].verdict, Inconclusive);
+    assert!(comparison.metrics[0]
+        .note
+        .as_ref()
+        .unwrap()
+        .contains("--runs 2"));
+    let differ = run_in(Unit::Instructions, single(&[("a", &[5, 6])]));
+    assert_eq!(verdict(&differ, &exact(&[("a", &[9])])), Inconclusive);
+}
+
+#[test]
+fn zeros_are_compared_without_a_ratio() {
+    let zeros = run(&[("a", &[0; 10])]);
+    assert_eq!(verdict(&zeros, &zeros), Verdict::Equivalent);
+    let comparison = compared(&zeros, &run(&[("a", &[5; 10])]));
+    assert_eq!(comparison.metrics[0].verdict, Verdict::Regressed);
+    assert_eq!(comparison.metrics[0].ratio, None);
+    let mixed = run(&[("a", &[0, 0, 0, 0, 0, 1, 0, 0, 0, 0])]);
+    assert_eq!(verdict(&zeros, &mixed), Verdict::Inconclusive);
+}
+
+#[test]
+fn other_conditions_are_told_and_not_compared() {
+    let base = run(&[("a.b", &TEN)]);
+    let mut machine = base.clone();
+    machine.host[0].value = "Intel".into();
+    let mut flags = base.clone();
+    for session in &mut flags.sessions {
+        session.facts[0].value = "-O3".into();
+    }
+    let mut plain = base.clone();
+    for session in &mut plain.sessions {
+        session.realtime = false;
+    }
+    for (new, why) in [
+        (
+            &machine,
+            "other machine: cpu_model `AMD EPYC` is now `Intel`",
+        ),
+        (&flags, "other configuration: flags `-O2` is now `-O3`"),
+        (
+            &plain,
+            "other configuration: real-time priority `yes` is now `no`",
+        ),
+    ] {
+        let comparison = compared(&base, new);
+        assert_eq!(comparison.metrics[0].verdict, Verdict::Incomparable);
+        assert_eq!(comparison.metrics[0].note.as_deref(), Some(why));
+        assert!(comparison.is_empty());
+        let comparison = Comparison::of(&base, new, across());
+        assert_eq!(comparison.metrics[0].verdict, Verdict::Equivalent);
+        assert_eq!(comparison.differences.len(), 1);
+    }
+    // What is not told does not differ.
+    let mut silent = base.clone();
+    silent.host.clear();
+    assert_eq!(verdict(&base, &silent), Verdict::Equivalent);
+    // A virtual machine says so; one that says nothing is none.
+    let mut guest = base.clone();
+    guest.host.push(fact("hypervisor", "KVM"));
+    assert_eq!(verdict(&base, &guest), Verdict::Incomparable);
+    // The machine that emulates does not matter to counted instructions.
+    let base = exact(&[("a", &[5])]);
+    let mut machine = base.clone();
+    machine.host[0].value = "Intel".into();
+    assert_eq!(verdict(&base, &machine), Verdict::Equivalent);
+    // Nor does the machine of the tool, when a board was measured.
+    let mut board = run(&[("a.b", &TEN)]);
+    for session in &mut board.sessions {
+        session.facts.push(fact("kernel", "another"));
+    }
+    let mut moved = board.clone();
+    moved.host[0].value = "Intel".into();
+    assert_eq!(verdict(&board, &moved), Verdict::Equivalent);
+}
+
+#[test]
+fn instructions_are_never_compared_with_time() {
+    let (base, new) = (exact(&[("a", &[5])]), run(&[("a", &TEN)]));
+    for options in [Options::default(), across()] {
+        let comparison = Comparison::of(&base, &new, options);
+        assert_eq!(comparison.metrics[0].verdict, Verdict::Incomparable);
+        let note = comparison.metrics[0].note.as_deref();
+        assert_eq!(note, Some("instructions are never compared with time"));
+    }
+}
+
+fn without(mut run: Run, id: &str, outcome: &Outcome) -> Run {
+    let metric = run.metrics.iter_mut().find(|m| m.id == id).unwrap();
+    for replicate in &mut metric.replicates {
+        replicate.outcome = outcome.clone();
+        replicate.histogram = [].into_iter().collect();
+    }
+    run
+}
+
+#[test]
+fn what_one_side_lacks_is_missing_or_added() {
+    let both = run(&[("a", &TEN), ("b", &TEN), ("c", &TEN)]);
+    let failed = Outcome::Failed("order: counted 1, must be 0".into());
+    let new = without(run(&[("a", &TEN), ("b", &TEN)]), "b", &failed);
+    let comparison = compared(&both, &new);
+    assert_eq!(of(&comparison, "b").verdict, Verdict::Missing);
+    let note = of(&comparison, "b").note.as_deref();
+    assert_eq!(note, Some("failed: order: counted 1, must be 0"));
+    assert_eq!(of(&comparison, "c").note.as_deref(), Some("not in the run"));
+    assert_eq!(comparison.family, 1);
+    let comparison = compared(&new, &both);
+    assert_eq!(comparison.count(Verdict::Added), 2);
+    // What neither has is not there.
+    let empty = without(run(&[("b", &TEN)]), "b", &failed);
+    assert!(compared(&empty, &empty).metrics.is_empty());
+}
+
+#[test]
+fn runs_that_are_joined_are_replicates_of_one_side() {
+    let half = |values: &[u64]| run(&[("a.b", values)]);
+    let joined = Run::joined(vec![half(&TEN[..5]), half(&TEN[5..])]);
+    assert_eq!(
+        (joined.sessions.len(), joined.metrics[0].replicates.len()),
+        (10, 10)
+    );
+    assert_eq!(joined.metrics[0].replicates[9].session, 9);
+    let whole = compared(&half(&TEN), &half(&scaled(&TEN, 5)));
+    let parts = compared(&joined, &half(&scaled(&TEN, 5)));
+    assert_eq!(whole.metrics, parts.metrics);
+}
+
+fn any_run() -> impl Strategy<Value = Run> {
+    let value = prop_oneof![4 => 900u64..1200, 1 => 0u64..3];
+    let values = prop::collection::vec(prop::collection::vec(value, 1..4), 1..8);
+    let unit = prop_oneof![Just(Unit::Cycles), Just(Unit::Instructions)];
+    let metrics = prop::collection::btree_map("[a-c]", values, 1..4);
+    (unit, metrics).prop_map(|(unit, metrics)| run_in(unit, metrics.into_iter().collect()))
+}
+
+fn opposite(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Regressed => Verdict::Improved,
+        Verdict::Improved => Verdict::Regressed,
+        Verdict::Missing => Verdict::Added,
+        Verdict::Added => Verdict::Missing,
+        other => other,
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_other_way_round_everything_is_the_opposite(a in any_run(), b in any_run()) {
+        let (there, back) = (compared(&a, &b), compared(&b, &a));
+        prop_assert_eq!(there.metrics.len(), back.metrics.len());
+        for metric in &there.metrics {
+            let other = of(&back, &metric.id);
+            prop_assert_eq!(metric.verdict, opposite(other.verdict));
+            prop_assert_eq!(metric.gate, opposite(other.gate));
+            prop_assert_eq!(metric.basis, other.basis);
+            match (metric.ratio, other.ratio) {
+                (Some(there), Some(back)) => prop_assert!((there * back - 1.0).abs() < 1e-9),
+                (there, back) => prop_assert_eq!(there, back),
+            }
+            if let Basis::Test { p, q, holm } = metric.basis {
+                prop_assert!(p > 0.0 && p <= q + 1e-12 && q <= holm + 1e-12 && holm <= 1.0);
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_of_replicates_does_not_matter(a in any_run(), b in any_run()) {
+        let mut turned = b.clone();
+        for metric in &mut turned.metrics {
+            metric.replicates.reverse();
+        }
+        prop_assert_eq!(compared(&a, &b).metrics, compared(&a, &turned).metrics);
+    }
+
+    #[test]
+    fn what_is_identical_has_not_changed(run in any_run()) {
+        let comparison = compared(&run, &run);
+        for verdict in [Verdict::Regressed, Verdict::Improved, Verdict::Missing, Verdict::Incomparable] {
+            prop_assert_eq!(comparison.count(verdict) + comparison.count_at_gate(verdict), 0);
+        }
+    }
+}
+
+/// Runs with noise of a session that all its metrics share, of a replicate, and of a sample, with
+/// a tail; the same each time.
+struct Machine(fastrand::Rng);
+
+impl Machine {
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.0.f64()).sum::<f64>() - 6.0
+    }
+
+    fn run(&mut self, replicates: usize, metrics: &[f64]) -> Run {
+        let sessions: Vec<f64> = (0..replicates).map(|_| 0.005 * self.normal()).collect();
+        let metrics = metrics.iter().enumerate().map(|(at, factor)| {
+            let all = sessions.iter().map(|session| {
+                let level = 20_000.0 * factor * (session + 0.01 * self.normal()).exp();
+                let sample = |this: &mut Machine| {
+                    let tail = if this.0.u32(..20) == 0 { 3.0 } else { 1.0 };
+                    (level * tail * (1.0 + 0.01 * this.normal().abs())) as u64
+                };
+                (0..15).map(|_| sample(self)).collect()
+            });
+            (format!("o.m{at}"), all.collect::<Vec<Vec<u64>>>())
+        });
+        let metrics = metrics.collect();
+        run_in(Unit::Cycles, metrics)
+    }
+}
+
+#[test]
+fn unchanged_machines_seldom_raise_a_false_alarm() {
+    let mut machine = Machine(fastrand::Rng::with_seed(1));
+    let (mut significant, mut alarms) = (0, 0);
+    for _ in 0..2000 {
+        let (base, new) = (machine.run(7, &[1.0; 8]), machine.run(7, &[1.0; 8]));
+        let comparison = compared(&base, &new);
+        let at_gate = |m: &Compared| matches!(m.basis, Basis::Test { holm, .. } if holm <= LEVEL);
+        significant += u32::from(comparison.metrics.iter().any(at_gate));
+        let changed = [Verdict::Regressed, Verdict::Improved].map(|v| comparison.count_at_gate(v));
+        alarms += u32::from(changed != [0, 0]);
+    }
+    println!("2,000 comparisons: {significant} with a p value that holds, {alarms} alarms");
+    // It is a test: at 5 % it is not never.
+    assert!((20..=100).contains(&significant), "{significant} of 2000");
+    assert!(alarms <= significant);
+}
+
+#[test]
+fn a_change_of_five_per_cent_is_found() {
+    let mut machine = Machine(fastrand::Rng::with_seed(2));
+    let mut found = 0;
+    let changed = [[1.05; 10], [1.0; 10], [1.0; 10]].concat();
+    for _ in 0..50 {
+        let comparison = compared(&machine.run(10, &[1.0; 30]), &machine.run(10, &changed));
+        let is_found = |m: &Compared| m.gate == Verdict::Regressed;
+        found += u32::from(comparison.metrics[..10].iter().all(is_found));
+    }
+    println!("50 comparisons: all ten changes found in {found}");
+    assert!(found >= 45, "{found} of 50");
+}
+
+fn sides(base: Run, new: Run) -> [Origin; 2] {
+    [("base", base, "old.km"), ("new", new, "new.km")].map(|(name, run, file)| Origin {
+        files: vec![file.to_owned()],
+        column: Column {
+            name: name.to_owned(),
+            run,
+        },
+    })
+}
+
+/// Something of every verdict.
+fn everything() -> [Origin; 2] {
+    let spread: Vec<u64> = TEN.iter().map(|v| (v - 990) * 100).collect();
+    let base = run(&[
+        ("semaphore.take.blocking.u_to_u", &TEN),
+        ("semaphore.give.immediate.user", &TEN),
+        ("mutex.lock.contended.u", &scaled(&TEN, 20)),
+        (
+            "roundtrip.pipe.processes.cross_cpu.a_name_that_is_very_long",
+            &spread,
+        ),
+        ("clock.read", &[0; 10]),
+        ("thread.create", &TEN),
+        ("gone.by.now", &TEN),
+    ]);
+    let failed = Outcome::Failed("order: counted 1, must be 0".into());
+    let new = run(&[
+        ("semaphore.take.blocking.u_to_u", &scaled(&TEN, 5)),
+        ("semaphore.give.immediate.user", &TEN),
+        ("mutex.lock.contended.u", &TEN),
+        (
+            "roundtrip.pipe.processes.cross_cpu.a_name_that_is_very_long",
+            &scaled(&spread, 8),
+        ),
+        ("clock.read", &[0; 10]),
+        ("thread.create", &TEN),
+        ("only.now", &TEN),
+    ]);
+    sides(base, without(new, "thread.create", &failed))
+}
+
+fn few() -> [Origin; 2] {
+    let ids: Vec<String> = (0..40).map(|at| format!("o.m{at}")).collect();
+    let with = |values: &[u64]| {
+        let metrics: Vec<(&str, &[u64])> = ids.iter().map(|id| (id.as_str(), values)).collect();
+        run(&metrics)
+    };
+    let mut new = with(&TEN[..5]);
+    new.metrics[0].replicates = (0..5).map(|i| replicate(i, &[1100])).collect();
+    let mut other = sides(with(&TEN[..5]), new);
+    other[1].column.run.damage.damaged = 2;
+    other
+}
+
+fn emulated() -> [Origin; 2] {
+    let base = exact(&[
+        ("fifo.put", &[100]),
+        ("lifo.put", &[5, 5, 9]),
+        ("isr.resume", &[44]),
+    ]);
+    let new = exact(&[
+        ("fifo.put", &[104]),
+        ("lifo.put", &[5, 5, 10]),
+        ("isr.resume", &[44]),
+    ]);
+    sides(base, new)
+}
+
+const HOSTILE: &str = "x\x1b[31m\u{202e}|<script>\n`*";
+
+fn hostile() -> [Origin; 2] {
+    let mut base = run(&[(HOSTILE, &TEN), ("gone", &TEN)]);
+    let new = run(&[(HOSTILE, &scaled(&TEN, 9))]);
+    base.host[0].value = HOSTILE.into();
+    let mut both = sides(base, new);
+    both[0].files.push(HOSTILE.to_owned());
+    both
+}
+
+type Case = (&'static str, [Origin; 2], Options);
+
+fn all() -> Vec<Case> {
+    let none = || sides(Run::default(), Run::default());
+    vec![
+        ("everything", everything(), Options::default()),
+        ("few", few(), Options::default()),
+        ("emulated", emulated(), Options::default()),
+        ("hostile", hostile(), Options::default()),
+        ("hostile across", hostile(), across()),
+        ("empty", none(), Options::default()),
+    ]
+}
+
+fn shown((_, sides, options): &Case, width: usize, colour: Colour) -> String {
+    let comparison = Comparison::of(&sides[0].column.run, &sides[1].column.run, *options);
+    table(&comparison, sides, &Style { width, colour })
+}
+
+#[test]
+fn a_comparison_is_shown() {
+    for case in all() {
+        let name = case.0.replace(' ', "_");
+        assert_snapshot!(format!("table_{name}"), shown(&case, 100, Colour::Never));
+    }
+    let case = &all()[0];
+    assert_snapshot!("table_everything_60", shown(case, 60, Colour::Never));
+    let coloured = shown(case, 100, Colour::Always).replace('\x1b', "^[");
+    assert_snapshot!("table_coloured", coloured);
+}
+
+#[test]
+fn a_comparison_is_exported() {
+    for (name, sides, options) in all() {
+        let comparison = Comparison::of(&sides[0].column.run, &sides[1].column.run, options);
+        let name = name.replace(' ', "_");
+        assert_snapshot!(
+            format!("markdown_{name}"),
+            markdown::comparison(&comparison, &sides)
+        );
+        if name == "everything" || name == "emulated" {
+            assert_snapshot!(
+                format!("json_{name}"),
+                json::comparison(&comparison, &sides)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_comparison_fits_and_steers_nothing() {
+    for case in all() {
+        let (name, sides, options) = &case;
+        let comparison = Comparison::of(&sides[0].column.run, &sides[1].column.run, *options);
+        let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+        for text in [
+            shown(&case, 80, Colour::Never),
+            json::comparison(&comparison, sides),
+            markdown::comparison(&comparison, sides),
+        ] {
+            assert_eq!(text.chars().find(|c| steers(*c)), None, "{name}: {text}");
+        }
+        let page = markdown::comparison(&comparison, sides);
+        assert!(!page.contains("<script"), "{page}");
+        let bare = ["\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"]
+            .iter()
+            .fold(shown(&case, 80, Colour::Always), |t, code| {
+                t.replace(code, "")
+            });
+        assert_eq!(bare, shown(&case, 80, Colour::Never), "{name}");
+        if name.starts_with("hostile") {
+            continue;
+        }
+        for width in 60..=140 {
+            for line in shown(&case, width, Colour::Never).lines() {
+                let is_long_id = !line.trim().contains(' ');
+                let fits = line.chars().count() <= width || is_long_id;
+                assert!(fits, "{name} at {width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_json_of_a_comparison_is_as_its_schema_says() {
+    let parsed = |text: &str| -> serde_json::Value { serde_json::from_str(text).unwrap() };
+    let schema = parsed(include_str!("../doc/compare.schema.json"));
+    jsonschema::meta::validate(&schema).unwrap();
+    let registry = jsonschema::Registry::new()
+        .add(
+            "json-schema:///run.schema.json",
+            parsed(include_str!("../doc/run.schema.json")),
+        )
+        .and_then(jsonschema::RegistryBuilder::prepare)
+        .unwrap();
+    let validator = jsonschema::options()
+        .with_registry(&registry)
+        .with_base_uri("json-schema:///compare.schema.json")
+        .build(&schema)
+        .unwrap();
+    for (name, sides, options) in all() {
+        let comparison = Comparison::of(&sides[0].column.run, &sides[1].column.run, options);
+        let document = parsed(&json::comparison(&comparison, &sides));
+        let errors: Vec<String> = validator
+            .iter_errors(&document)
+            .map(|e| format!("{}: {e}", e.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+        if name == "everything" {
+            for (at, value) in [
+                ("/schema", 2.into()),
+                ("/family", (-1).into()),
+                ("/metrics/0/verdict", "fine".into()),
+                ("/metrics/0/ratio", 0.into()),
+                ("/metrics/0/p", 0.into()),
+                ("/too_few", 5.into()),
+                ("/metrics/0/base/median", serde_json::Value::Null),
+            ] {
+                let mut broken = document.clone();
+                *broken.pointer_mut(at).unwrap() = value;
+                assert!(!validator.is_valid(&broken), "{at}");
+            }
+        }
+    }
+}
+
+/// A saved run: a session for each value, and before them a fact of the machine.
+fn stream(unit: &str, cpu: &str, metrics: &[(&str, &[u64])]) -> String {
+    let mut lines = record::write(0, "host", &[("name", "cpu_model")], Some(cpu));
+    for session in 0..metrics[0].1.len() {
+        let start = lines.len();
+        let mut push = |words: &str, text: Option<&str>| {
+            let seq = (lines.len() - start) as u64;
+            let (kind, words) = words.split_once(' ').unwrap();
+            if kind == "hist" {
+                let (id, ticks) = words.split_once(' ').unwrap();
+                lines.extend(record::write_hist(
+                    seq,
+                    id,
+                    0,
+                    &[(ticks.parse().unwrap(), 5)],
+                ));
+            } else {
+                let pairs: Vec<_> = words
+                    .split(' ')
+                    .map(|w| w.split_once('=').unwrap())
+                    .collect();
+                lines.extend(record::write(seq, kind, &pairs, text));
+            }
+        };
+        let hz = if unit == "cycles" { 1_000_000_000 } else { 0 };
+        let clock = format!("clock=c unit={unit} hz={hz} realtime=no");
+        push(&format!("hello port=fake arch=none mode=run {clock}"), None);
+        for (id, values) in metrics {
+            let bench = format!("bench metric={id} case={id} from=0 to=1 switches=0");
+            push(&bench, Some("What it does."));
+            push(&format!("begin case={id} asked=5"), None);
+            push(&format!("plan case={id} samples=5 batch=1"), None);
+            push(&format!("hist {id} {}", values[session]), None);
+            push(
+                &format!("proof case={id} name=order counted=0 low=0 high=0"),
+                None,
+            );
+            push(&format!("end case={id} status=ok samples=5"), None);
+        }
+        let bye = format!("bye records={}", 1 + 6 * metrics.len());
+        push(&bye, None);
+    }
+    lines.join("\n") + "\n"
+}
+
+/// A folder with saved runs, and the tool in it.
+struct Bed(tempfile::TempDir);
+
+impl Bed {
+    fn new() -> Bed {
+        let bed = Bed(tempfile::tempdir().unwrap());
+        let five_more = scaled(&TEN, 5);
+        let spread: Vec<u64> = TEN.iter().map(|v| (v - 990) * 100).collect();
+        let cycles = |cpu, values: &[u64]| stream("cycles", cpu, &[("a.b", values), ("a.c", &TEN)]);
+        for (name, text) in [
+            ("base", cycles("EPYC", &TEN)),
+            ("same", cycles("EPYC", &TEN)),
+            ("slow", cycles("EPYC", &five_more)),
+            ("noisy", cycles("EPYC", &spread)),
+            ("moved", cycles("Xeon", &TEN)),
+            ("less", stream("cycles", "EPYC", &[("a.b", &TEN)])),
+            ("first", cycles("EPYC", &TEN[..5])),
+            (
+                "exact",
+                stream("instructions", "EPYC", &[("a.b", &[100, 100])]),
+            ),
+            (
+                "more",
+                stream("instructions", "Xeon", &[("a.b", &[101, 101])]),
+            ),
+            ("log", "no record at all\n".to_owned()),
+        ] {
+            fs::write(bed.path(name), text).unwrap();
+        }
+        let base = fs::read_to_string(bed.path("base")).unwrap();
+        let half = &base[..base.len() * 2 / 3];
+        fs::write(bed.path("cut"), half).unwrap();
+        bed
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_kernmark"))
+            .arg("compare")
+            .args(arguments.split(' '))
+            .current_dir(self.0.path())
+            .env_clear()
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+
+    #[track_caller]
+    fn expect(&self, arguments: &str, status: i32, part: &str) {
+        let output = self.run(arguments);
+        let text = [&output.stdout[..], &output.stderr[..]].concat();
+        let text = String::from_utf8(text).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{arguments}: {text}");
+        assert!(text.contains(part), "{arguments}: no `{part}` in\n{text}");
+    }
+}
+
+#[test]
+fn without_a_gate_the_status_says_that_all_could_be_read() {
+    let bed = Bed::new();
+    for (new, part) in [
+        (
+            "same",
+            "0 regressed, 0 improved, 0 inconclusive, 2 equivalent",
+        ),
+        (
+            "slow",
+            "1 regressed, 0 improved, 0 inconclusive, 1 equivalent",
+        ),
+        ("noisy", "1 inconclusive"),
+        ("moved", "2 incomparable"),
+        ("less", "1 missing"),
+        ("exact", "never compared with time"),
+        (
+            "first",
+            "a family of 2 metrics tested; 10 against 5 replicates",
+        ),
+    ] {
+        bed.expect(&format!("base {new}"), 0, part);
+    }
+    bed.expect("less base", 0, "1 added");
+    bed.expect("exact more", 0, "1 regressed");
+    bed.expect(
+        "moved slow --across",
+        0,
+        "Compared across conditions that differ",
+    );
+    bed.expect("base slow --margin 10", 0, "margin 10 %");
+    bed.expect("base slow --format json", 0, "\"verdict\":\"regressed\"");
+    bed.expect("base slow --format md", 0, "| `a.b` | regressed |");
+}
+
+#[test]
+fn a_gate_fails_on_what_it_is_told_to() {
+    let bed = Bed::new();
+    let all = "--fail-on regression,inconclusive,incomparable,missing";
+    for (new, status) in [
+        ("same", 0),
+        ("slow", 3),
+        ("noisy", 4),
+        ("moved", 5),
+        ("less", 5),
+    ] {
+        bed.expect(&format!("base {new} {all}"), status, "equivalent");
+    }
+    bed.expect("slow base --fail-on regression", 0, "1 improved");
+    bed.expect("base noisy --fail-on regression", 0, "");
+    bed.expect("base less --fail-on regression --fail-on missing", 5, "");
+    bed.expect("base less --fail-on regression,incomparable", 0, "");
+    bed.expect("base slow --fail-on regression --margin 10", 0, "");
+    bed.expect("exact more --fail-on regression", 3, "");
+    // A gate that compared nothing has let nothing through.
+    bed.expect("base moved --fail-on regression", 5, "2 incomparable");
+}
+
+#[test]
+fn what_cannot_be_read_never_passes() {
+    let bed = Bed::new();
+    for gate in ["", " --fail-on regression", " --fail-on missing"] {
+        bed.expect(&format!("base none{gate}"), 1, "cannot read none");
+        bed.expect(&format!("log base{gate}"), 1, "holds no measurement");
+        bed.expect(
+            &format!("base base --new log{gate}"),
+            1,
+            "holds no measurement",
+        );
+        bed.expect(&format!("base cut{gate}"), 1, "cut off");
+    }
+    bed.expect("base", 2, "NEW");
+    bed.expect("base new --fail-on anything", 2, "anything");
+    bed.expect("base new --margin 1001", 2, "per cent");
+}
+
+#[test]
+fn several_runs_make_a_side() {
+    let bed = Bed::new();
+    bed.expect("first base --base same", 0, "15 against 10 replicates");
+    bed.expect("base slow --new noisy", 0, "10 against 20 replicates");
+    bed.expect(
+        "base slow --base ./base",
+        2,
+        "is given twice on the base side",
+    );
+}
