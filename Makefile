@@ -1,6 +1,6 @@
 # make run    measure this Linux
 # make test   all that CI runs
-# make bench  how repeatable the results are, beside other tools
+# make bench  how repeatable the results are, beside other tools, and how fast comparing is
 CARGO ?= cargo
 PROGRAM := $(or $(CARGO_TARGET_DIR),target)/release/kernmark
 RUST_NEEDED := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -29,6 +29,7 @@ test: cargo packages
 	tools/fresh-catalog $(PROGRAM)
 
 bench: build
+	$(CARGO) bench --locked --quiet --bench compare
 	$(CARGO) bench --locked --quiet --bench spread
 
 catalog: build

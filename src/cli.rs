@@ -27,7 +27,7 @@ pub const INTERRUPTED: u8 = 130;
 /// What the exit status says, for people.
 pub const EXIT_STATUS: &str = "\
 0    everything asked for was measured (or skipped for a reason that is shown)
-1    a benchmark failed, data is missing, or the run could not be saved
+1    a benchmark failed, data is missing or cannot be read, or the run could not be saved
 2    the arguments make no sense
 3    compare --fail-on regression: a metric regressed
 4    compare --fail-on inconclusive: a metric is inconclusive

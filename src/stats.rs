@@ -196,7 +196,7 @@ impl Shift {
     ///
     /// All rearrangements count, without listing them: each exchanges some base
     /// values for as many new ones, and pairs of sorted sums of subsets are
-    /// counted in one pass (after M. Pagano, D. Tritchler, ibid. 78, 1983). Where
+    /// counted in one pass (E. Horowitz, S. Sahni, *Journal of the ACM* 21, 1974). Where
     /// there are too many, 99,999 are drawn from a fixed seed and the observed one
     /// is added (B. Phipson, G. K. Smyth, *Statistical Applications in Genetics and
     /// Molecular Biology* 9, 2010).
