@@ -361,6 +361,8 @@ fn opposite(verdict: Verdict) -> Verdict {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn the_other_way_round_everything_is_the_opposite(a in any_run(), b in any_run()) {
         let (there, back) = (compared(&a, &b), compared(&b, &a));

@@ -38,22 +38,27 @@ pub(super) fn compare(arguments: &cli::Compare) -> Outcome {
 }
 
 fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Origin, Failure> {
-    let mut files: Vec<PathBuf> = Vec::new();
+    let paths: Vec<&Path> = std::iter::once(first)
+        .chain(more.iter().map(PathBuf::as_path))
+        .collect();
+    let mut seen: Vec<PathBuf> = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
-    for path in std::iter::once(first).chain(more.iter().map(PathBuf::as_path)) {
+    for path in &paths {
         runs.push(saved(path)?);
         // Counted twice, the same replicates would look like more certainty.
-        let file = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        if files.contains(&file) {
+        let file = fs::canonicalize(path).unwrap_or_else(|_| (*path).to_owned());
+        if seen.contains(&file) {
             let path = path.display();
             let why = format!("{path} is given twice on the {name} side; name each run once");
             return Err(Failure::Usage(why));
         }
-        files.push(file);
+        seen.push(file);
     }
-    let given = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
     Ok(Origin {
-        files: given.map(|path| path.display().to_string()).collect(),
+        files: paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect(),
         column: Column {
             name: name.to_owned(),
             run: Run::joined(runs),
