@@ -462,14 +462,16 @@ impl Measurement<'_, '_> {
                 return Ok(Some(End::Interrupted));
             }
             self.hangs += u32::from(attempt.ending.costs_time());
+            // Hangs in a case are counted; what ends at once could go on for ever.
+            let counted = attempt.open.is_some() && attempt.ending.costs_time();
             if let Some(guilty) = attempt.open {
                 self.cases.retain(|case| *case != guilty);
                 self.notices.push(format!("{guilty}: {fault}"));
             } else {
                 self.notices.push(fault);
-                if attempt.begun == 0 {
-                    return Ok(Some(End::GivenUp));
-                }
+            }
+            if attempt.begun == 0 && !counted {
+                return Ok(Some(End::GivenUp));
             }
             if matches!(attempt.ending, Ending::Lost(_)) {
                 return Ok(Some(End::GivenUp));
@@ -815,6 +817,13 @@ mod tests {
             measured.notices[0].contains("in the middle"),
             "{measured:?}"
         );
+    }
+
+    #[test]
+    fn an_agent_that_breaks_down_in_a_case_of_its_own_is_given_up() {
+        let broken = || (vec![HELLO, "begin case=c asked=5"], Ending::Unfinished);
+        let (measured, orders) = play(1, (0..20).map(|_| broken()).collect());
+        assert_eq!((measured.end, orders.len()), (End::GivenUp, 1));
     }
 
     #[test]
