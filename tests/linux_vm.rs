@@ -296,11 +296,17 @@ fn a_kernel_that_panics_or_hangs_is_told_with_its_last_words() {
         "no sign of life for 20 s; killed; its console says: ",
     );
     seen.expect(1, "", "Kernel panic");
+    // It waits for a disk that does not come, and has not panicked.
     let seen = run(
-        "rdinit=/nonexistent rootwait root=/dev/vda loglevel=6",
+        "rdinit=/nonexistent rootwait root=/dev/vda loglevel=7",
         "20",
     );
-    seen.expect(1, "", "Waiting for root device");
+    seen.expect(
+        1,
+        "",
+        "no sign of life for 20 s; killed; its console says: ",
+    );
+    assert!(!seen.err.contains("Kernel panic"), "{seen:#?}");
     // The agent's own complaint, by the console.
     let seen = run("-- what", "60");
     seen.expect(1, "", "this is no order");

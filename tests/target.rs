@@ -638,8 +638,13 @@ fn targets_are_listed_with_their_boards_and_variants() {
     }
     let seen = bed.run(&["targets", "--format", "json"]);
     let all: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
-    assert_eq!(all[0]["name"], "freertos");
-    assert_eq!(all[1]["boards"][0]["name"], "a");
+    let named = |name: &str| {
+        let mut all = all.as_array().unwrap().iter();
+        all.find(|target| target["name"] == name).unwrap()
+    };
+    assert_eq!(named("freertos")["default_board"], "m4");
+    assert_eq!(named("linux-vm")["options"][1]["default"], "cloud");
+    assert_eq!(named("mine")["boards"][0]["name"], "a");
     bed.script("agent", "cat whole.cycles");
     bed.measure("mine:a", &[]).expect(0, "clock.read,ok", "");
     bed.write("config/kernmark/targets/broken.toml", "about = 1\n");
