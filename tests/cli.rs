@@ -1,17 +1,21 @@
 //! The tool as its users see it: arguments, exit status, what is printed, saved and left behind.
 
+#[path = "common/seen.rs"]
+mod seen;
+
 use std::fs;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use kernmark::record;
 use rustix::process::{kill_process, Pid, Signal};
+use seen::Seen;
 
 /// Longer than anything here takes on the slowest machine.
 const EVER: Duration = Duration::from_secs(60);
@@ -203,33 +207,6 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     while !holds() {
         assert!(start.elapsed() < EVER, "{what}");
         sleep(Duration::from_millis(10));
-    }
-}
-
-/// What a run of the tool showed.
-#[derive(Debug)]
-struct Seen {
-    status: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl From<Output> for Seen {
-    fn from(output: Output) -> Seen {
-        Seen {
-            status: output.status.code(),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-}
-
-impl Seen {
-    #[track_caller]
-    fn expect(&self, status: i32, out: &str, err: &str) {
-        assert_eq!(self.status, Some(status), "{self:#?}");
-        assert!(self.out.contains(out), "no {out:?} in {self:#?}");
-        assert!(self.err.contains(err), "no {err:?} in {self:#?}");
     }
 }
 

@@ -5,15 +5,18 @@
 // Other test programs need the rest of it.
 #[allow(dead_code)]
 mod common;
+#[path = "common/seen.rs"]
+mod seen;
 
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use common::{here, scratch, skipped};
+use seen::Seen;
 
 /// The emulated machine, whatever else can be used here.
 const VM: &str = "linux-vm:tcg";
@@ -56,32 +59,6 @@ impl Bed {
 
     fn run(&self, arguments: &[&str]) -> Seen {
         Seen::from(self.command(arguments, &cache()).output().unwrap())
-    }
-}
-
-#[derive(Debug)]
-struct Seen {
-    status: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl From<Output> for Seen {
-    fn from(output: Output) -> Seen {
-        Seen {
-            status: output.status.code(),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-}
-
-impl Seen {
-    #[track_caller]
-    fn expect(&self, status: i32, out: &str, err: &str) {
-        assert_eq!(self.status, Some(status), "{self:#?}");
-        assert!(self.out.contains(out), "no {out:?} in {self:#?}");
-        assert!(self.err.contains(err), "no {err:?} in {self:#?}");
     }
 }
 

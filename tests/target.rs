@@ -1,17 +1,21 @@
 //! Targets other than this Linux, as users see them: what `--on` names, what goes wrong with it,
 //! and what is saved of it.
 
+#[path = "common/seen.rs"]
+mod seen;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use kernmark::record;
 use rustix::pty::{grantpt, openpt, ptsname, unlockpt, OpenptFlags};
 use rustix::termios::{tcgetattr, LocalModes};
+use seen::Seen;
 
 /// A record: its kind, its pairs and, for `bench`, a text.
 fn push(lines: &mut Vec<String>, words: &str) {
@@ -192,32 +196,6 @@ impl Bed {
         let shown = self.run(&["show", "--format", "csv", saved.to_str().unwrap()]);
         shown.expect(1, "clock.read,ok", "");
         assert_eq!(shown.out, seen.out);
-    }
-}
-
-#[derive(Debug)]
-struct Seen {
-    status: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl From<Output> for Seen {
-    fn from(output: Output) -> Seen {
-        Seen {
-            status: output.status.code(),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-}
-
-impl Seen {
-    #[track_caller]
-    fn expect(&self, status: i32, out: &str, err: &str) {
-        assert_eq!(self.status, Some(status), "{self:#?}");
-        assert!(self.out.contains(out), "no {out:?} in {self:#?}");
-        assert!(self.err.contains(err), "no {err:?} in {self:#?}");
     }
 }
 
