@@ -1,6 +1,11 @@
-/* STM32F2 and F4: USART1 on PA9 and PA10, TIM2 as the clock. */
-#ifndef STM32_H
-#define STM32_H
+/* STM32F205 and F405: USART1 on PA9 and PA10, TIM2 as the clock. */
+#ifndef BOARD_H
+#define BOARD_H
+
+#define BOARD_FLASH	0x08000000
+#define BOARD_FLASH_SIZE 0x100000
+#define BOARD_RAM	0x20000000
+#define BOARD_RAM_SIZE	0x20000
 
 /*
  * TIM2 counts to 2^32. On the chip, which runs from its internal oscillator as
@@ -13,5 +18,7 @@
 
 #define BOARD_HEAP	(80 << 10)
 #define BOARD_HEAP_MPU	(58 << 10)
+
+#include "arm.h"
 
 #endif

@@ -1,6 +1,11 @@
 /* Arm's MPS2 images: the free-running counter of the FPGA's I/O block. */
-#ifndef MPS2_H
-#define MPS2_H
+#ifndef BOARD_H
+#define BOARD_H
+
+#define BOARD_FLASH	0x00000000
+#define BOARD_FLASH_SIZE 0x400000
+#define BOARD_RAM	0x20000000
+#define BOARD_RAM_SIZE	0x20000
 
 /*
  * The counter has 25 MHz. Where an emulator lets an instruction take 2^7 ns,
@@ -14,5 +19,7 @@
 
 #define BOARD_HEAP	(80 << 10)
 #define BOARD_HEAP_MPU	(58 << 10)
+
+#include "arm.h"
 
 #endif
