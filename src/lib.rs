@@ -15,7 +15,8 @@
 //! 9. [`measure`] makes a run of a [`target`]; [`progress`] and [`interrupt`] are its eyes and ears; [`screen`] knows the terminal,
 //!    [`turn`] keeps other runs away.
 //! 10. [`store`] keeps runs as files.
-//! 11. [`reference`] reads the published figures of other suites; [`coverage`] says which of their
+//! 11. [`import`] reads the results of other tools.
+//! 12. [`reference`] reads the published figures of other suites; [`coverage`] says which of their
 //!     benchmarks are measured here.
 //!
 //! A bad measurement is a value in the run ([`run::Outcome`]), never an error.
@@ -29,6 +30,7 @@ pub mod doctor;
 pub mod export;
 pub mod filter;
 pub mod histogram;
+pub mod import;
 pub mod interrupt;
 pub mod machine;
 pub mod matrix;

@@ -126,6 +126,25 @@ pub enum Outcome {
     Incomplete(String),
 }
 
+/// What a source says of samples that are lost, in ticks of one operation; may have fractions.
+///
+/// At least one of `mean` and `median` is there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stat {
+    /// How many samples it sums up; 1 where the source does not say.
+    pub samples: u64,
+    /// Their mean.
+    pub mean: Option<f64>,
+    /// Their median.
+    pub median: Option<f64>,
+    /// The least of them.
+    pub min: Option<f64>,
+    /// The greatest of them.
+    pub max: Option<f64>,
+    /// Their standard deviation.
+    pub deviation: Option<f64>,
+}
+
 /// One metric in one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replicate {

@@ -1,0 +1,345 @@
+//! Results of other tools, as runs.
+//!
+//! Each format is one file here, which ends in its [`Format`]: what it looks like, and how it is
+//! read. A format only says what the source says; which format a file has, what is wrong with its
+//! figures and how they become a record stream is the same for all.
+
+pub mod hyperfine;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{self, BufRead};
+
+use aho_corasick::AhoCorasick;
+use serde_json::Value;
+
+use crate::histogram::Histogram;
+use crate::run::{Clock, Fact, Stat, Ticks, Unit};
+
+/// One process or boot that a file tells of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// What it tells of its system, named as agents name it where they do: `kernel`, `board`,
+    /// `compiler`, `tool` ...
+    pub facts: Vec<Fact>,
+    /// The clock that its figures are ticks of. A frequency of 0 is not known; it is then found
+    /// from rows that have both ticks and nanoseconds.
+    pub clock: Clock,
+    /// What it measured, in its order.
+    pub rows: Vec<Row>,
+    /// Why it does not tell all: its end mark is missing, and what that is.
+    pub cut: Option<String>,
+}
+
+/// One thing that a source measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The source's name for it, as it stands there.
+    pub name: String,
+    /// What the source says it is, where it says more than the name.
+    pub about: String,
+    /// What it measured, in ticks of the source's clock.
+    pub figure: Figure,
+    /// The same in nanoseconds where the source prints both, cut or rounded to an integer; what
+    /// it is of is the mean of a [`Figure::Summary`].
+    pub nanoseconds: Option<f64>,
+}
+
+/// What a source says of one thing that it measured.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Figure {
+    /// All samples.
+    Samples(Histogram),
+    /// A summary of samples that are lost.
+    Summary(Stat),
+    /// It was not measured, and why.
+    Skipped(String),
+    /// It has no number that counts, and why.
+    Failed(String),
+}
+
+/// A format that can be read.
+#[derive(Debug)]
+pub struct Format {
+    /// Its name, which `--as` takes.
+    pub name: &'static str,
+    /// What writes it.
+    pub about: &'static str,
+    /// What it is recognised by, for people: it completes "looked for".
+    pub mark: &'static str,
+    /// How it is read where it is text.
+    pub lines: Option<Lines>,
+    /// How it is read where it is one JSON document.
+    pub document: Option<Document>,
+}
+
+/// A format of lines.
+#[derive(Debug)]
+pub struct Lines {
+    /// A line that holds one of these is its first; what comes before it is log.
+    pub signs: &'static [&'static str],
+    /// Reads from the first line on.
+    pub reader: fn() -> Box<dyn Reader>,
+}
+
+/// A format that is one JSON document.
+#[derive(Debug)]
+pub struct Document {
+    /// Whether a document is one.
+    pub fits: fn(&Value) -> bool,
+    /// Reads a document that fits. The error says where in the document (`benchmarks[3].real_time`)
+    /// and what is wrong.
+    pub read: fn(&Value) -> Result<Vec<Source>, String>,
+}
+
+/// Reads a format line by line.
+pub trait Reader {
+    /// Takes a line, without its end and without escape sequences of terminals. Lines of the log
+    /// around the format come too; they are passed over.
+    fn line(&mut self, line: &str);
+
+    /// What the lines said: nothing, if they were not of this format after all.
+    fn finish(self: Box<Self>) -> Vec<Source>;
+}
+
+/// All formats, in the order of the documentation.
+pub static FORMATS: &[&Format] = &[&hyperfine::FORMAT];
+
+impl Row {
+    /// A row without a description of its own.
+    #[must_use]
+    pub fn new(name: &str, figure: Figure) -> Self {
+        Row {
+            name: name.to_owned(),
+            about: String::new(),
+            figure,
+            nanoseconds: None,
+        }
+    }
+}
+
+/// What a source tells of its system.
+#[must_use]
+pub fn fact(name: &str, value: &str) -> Fact {
+    Fact {
+        name: name.to_owned(),
+        value: value.to_owned(),
+    }
+}
+
+/// The clock of a source that prints times: a tick is a picosecond, so that fractions of a
+/// nanosecond are kept.
+#[must_use]
+pub fn picosecond_clock() -> Clock {
+    Clock {
+        name: "picoseconds".to_owned(),
+        unit: Unit::Cycles,
+        hz: 1_000_000_000_000,
+    }
+}
+
+/// A time as a sample of [`picosecond_clock`]; `None` when it is negative, no number, or longer
+/// than 213 days.
+#[must_use]
+pub fn picoseconds(nanoseconds: f64) -> Option<Ticks> {
+    let ticks = (nanoseconds * 1000.0).round();
+    (0.0..u64::MAX as f64)
+        .contains(&ticks)
+        .then_some(Ticks(ticks as u64))
+}
+
+/// What a file turned out to be.
+#[derive(Debug)]
+pub struct Imported {
+    /// Its format.
+    pub format: &'static Format,
+    /// What it tells.
+    pub sources: Vec<Source>,
+}
+
+/// Why a file could not be read.
+#[derive(Debug)]
+pub enum Problem {
+    /// Reading failed.
+    Io(io::Error),
+    /// It has none of the formats.
+    Unknown,
+    /// It has several of them.
+    Ambiguous(Vec<&'static Format>),
+    /// It is of this format, and broken.
+    Broken(&'static Format, String),
+    /// It looks like JSON and is none.
+    NotJson(serde_json::Error),
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        Problem::Io(error)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Io(error) => write!(f, "cannot be read: {error}"),
+            Problem::Unknown => {
+                f.write_str("none of the formats that are known; looked for:")?;
+                for format in FORMATS {
+                    write!(f, "\n  {}: {}", format.name, format.mark)?;
+                }
+                Ok(())
+            }
+            Problem::Ambiguous(formats) => {
+                let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
+                write!(
+                    f,
+                    "results of more than one format: {}; --as says which to read",
+                    names.join(", ")
+                )
+            }
+            Problem::Broken(format, why) => write!(f, "{}: {why}", format.name),
+            Problem::NotJson(error) => write!(f, "looks like JSON and is broken: {error}"),
+        }
+    }
+}
+
+/// Bytes of a line that are looked at; what is longer is no line of a result.
+const LONGEST_LINE: usize = 64 << 10;
+
+/// What some editors put in front of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads a file of another tool: of the format `wanted`, or of the one that it has.
+///
+/// Logs are read line by line, in memory that does not grow with them. A JSON document is read
+/// whole.
+///
+/// # Errors
+///
+/// It cannot be read, has no known format, several, or is broken.
+pub fn read(input: &mut dyn BufRead, wanted: Option<&'static Format>) -> Result<Imported, Problem> {
+    let formats: Vec<&'static Format> = match wanted {
+        Some(format) => vec![format],
+        None => FORMATS.to_vec(),
+    };
+    if input.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
+        input.consume(BYTE_ORDER_MARK.len());
+    }
+    if looks_like_json(input.fill_buf()?) {
+        let document = serde_json::from_reader(input).map_err(Problem::NotJson)?;
+        return read_document(&document, &formats, wanted.is_some());
+    }
+    read_lines(input, &formats)
+}
+
+/// Whether a file starts as a JSON document of results does: with an object, or an array of such.
+/// A log may start with a bracket, too.
+fn looks_like_json(start: &[u8]) -> bool {
+    match start.trim_ascii_start().split_first() {
+        Some((b'{', rest)) => matches!(rest.trim_ascii_start().first(), Some(b'"' | b'}')),
+        Some((b'[', rest)) => matches!(rest.trim_ascii_start().first(), Some(b'{' | b']')),
+        _ => false,
+    }
+}
+
+fn read_document(
+    document: &Value,
+    formats: &[&'static Format],
+    is_wanted: bool,
+) -> Result<Imported, Problem> {
+    let candidates = formats
+        .iter()
+        .filter_map(|format| Some((*format, format.document.as_ref()?)));
+    let fitting: Vec<_> = candidates
+        .filter(|(_, document_format)| is_wanted || (document_format.fits)(document))
+        .collect();
+    let (format, document_format) = one_of(fitting, |(format, _)| format)?;
+    let sources = (document_format.read)(document).map_err(|why| Problem::Broken(format, why))?;
+    Ok(Imported { format, sources })
+}
+
+/// The one that there is.
+fn one_of<T>(mut found: Vec<T>, format: fn(&T) -> &'static Format) -> Result<T, Problem> {
+    match found.len() {
+        0 => Err(Problem::Unknown),
+        1 => Ok(found.remove(0)),
+        _ => Err(Problem::Ambiguous(found.iter().map(format).collect())),
+    }
+}
+
+fn read_lines(input: &mut dyn BufRead, formats: &[&'static Format]) -> Result<Imported, Problem> {
+    let mut waiting: Vec<(&'static Format, &'static Lines)> = formats
+        .iter()
+        .filter_map(|format| Some((*format, format.lines.as_ref()?)))
+        .collect();
+    let signs = waiting.iter().flat_map(|(_, lines)| lines.signs);
+    // All signs at once: most lines of a log hold none.
+    let any_sign = AhoCorasick::new(signs).expect("the signs are few");
+    let mut readers: Vec<(&'static Format, Box<dyn Reader>)> = Vec::new();
+    let mut line = Vec::new();
+    while next_line(input, &mut line)? {
+        let text = String::from_utf8_lossy(&line);
+        let text = without_escapes(&text);
+        if any_sign.is_match(text.as_ref()) {
+            waiting.retain(|(format, lines)| {
+                let starts = lines.signs.iter().any(|sign| text.contains(sign));
+                if starts {
+                    readers.push((*format, (lines.reader)()));
+                }
+                !starts
+            });
+        }
+        for (_, reader) in &mut readers {
+            reader.line(&text);
+        }
+    }
+    let found = readers
+        .into_iter()
+        .map(|(format, reader)| (format, reader.finish()));
+    let found = found.filter(|(_, sources)| !sources.is_empty()).collect();
+    let (format, sources) = one_of(found, |(format, _)| format)?;
+    Ok(Imported { format, sources })
+}
+
+/// Reads the next line, without its end; `false` at the end of the input.
+fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let mut any = false;
+    loop {
+        let bytes = match input.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let piece = &bytes[..end.unwrap_or(bytes.len())];
+        let room = LONGEST_LINE.saturating_sub(line.len());
+        line.extend_from_slice(&piece[..piece.len().min(room)]);
+        any |= !bytes.is_empty();
+        let used = piece.len() + usize::from(end.is_some());
+        let is_over = end.is_some() || bytes.is_empty();
+        input.consume(used);
+        if is_over {
+            if line.last() == Some(&b'\r') {
+                line.pop();
+            }
+            return Ok(any);
+        }
+    }
+}
+
+/// A line without the escape sequences (ECMA-48, `ESC [ ... letter`) with which consoles colour.
+fn without_escapes(line: &str) -> Cow<'_, str> {
+    const ESCAPE: char = '\u{1b}';
+    let Some((first, rest)) = line.split_once(ESCAPE) else {
+        return Cow::Borrowed(line);
+    };
+    let mut clean = first.to_owned();
+    for piece in rest.split(ESCAPE) {
+        let sequence = piece.strip_prefix('[').map(|body| {
+            let end = body.find(|c: char| ('@'..='~').contains(&c));
+            end.map_or("", |end| &body[end + 1..])
+        });
+        clean.push_str(sequence.unwrap_or(piece));
+    }
+    Cow::Owned(clean)
+}
