@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::import::FORMATS;
 use crate::reference::Reference;
 use crate::target::spec::Spec;
 
@@ -95,6 +97,9 @@ pub enum Command {
     Matrix(Matrix),
     /// Show a saved run
     Show(Show),
+    /// Read the results of another tool and save them as a run
+    #[command(after_help = after_help())]
+    Import(Import),
     /// Say whether two saved runs differ, metric by metric
     #[command(after_help = after_help())]
     Compare(Compare),
@@ -287,6 +292,33 @@ pub struct Show {
     /// How to print the result
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// The arguments of `import`.
+#[derive(Args, Debug)]
+pub struct Import {
+    /// What another tool printed or wrote; `-` for standard input
+    ///
+    /// Several files make one run: each process or boot that they tell of is a replicate. `show`
+    /// and `compare` read such files, too.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// Read them as this format [default: the one that they have]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = import_format())]
+    pub format: Option<String>,
+
+    /// Save the run in FILE, which must not exist [default: a file below the data directory]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// The formats that can be imported.
+fn import_format() -> PossibleValuesParser {
+    let values = FORMATS
+        .iter()
+        .map(|format| PossibleValue::new(format.name).help(format.about));
+    PossibleValuesParser::new(values)
 }
 
 /// The arguments of `compare`.

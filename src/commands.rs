@@ -2,6 +2,7 @@
 
 mod compare;
 mod coverage;
+mod import;
 mod matrix;
 pub mod run;
 mod targets;
@@ -16,6 +17,7 @@ use clap::CommandFactory;
 use crate::cli::{self, Arguments, Command, Format};
 use crate::doctor::{self, Probes};
 use crate::filter;
+use crate::import::next_line;
 use crate::interrupt::Interrupt;
 use crate::machine::Machine;
 use crate::matrix::Column;
@@ -26,6 +28,7 @@ use crate::report::text::plain;
 use crate::report::{self, terminal};
 use crate::run::{Entry, Run};
 use crate::session::Reader;
+use crate::store::Input;
 use crate::summary::{summarise, Status};
 use crate::{catalog, export, reference, screen, store};
 
@@ -58,6 +61,7 @@ pub fn dispatch(arguments: Arguments) -> Outcome {
         Some(Command::List(arguments)) => list(&arguments),
         Some(Command::Matrix(arguments)) => matrix::matrix(&arguments),
         Some(Command::Show(arguments)) => show(&arguments),
+        Some(Command::Import(arguments)) => import::import(&arguments),
         Some(Command::Compare(arguments)) => compare::compare(&arguments),
         Some(Command::Targets(arguments)) => targets::targets(&arguments),
         Some(Command::Doctor) => examine(),
@@ -159,23 +163,31 @@ fn show(arguments: &cli::Show) -> Outcome {
     Ok(worth(&run))
 }
 
-/// A saved run.
+/// A saved run, or the results of another tool as one.
 fn saved(path: &Path) -> Result<Run, Failure> {
-    let stream = store::load(path).map_err(Failure::Failed)?;
+    let failed = |why: String| Failure::Failed(format!("{}: {why}", path.display()));
+    let input = Input::open(path).map_err(Failure::Failed)?;
+    let mut stream = input.reader().map_err(Failure::Failed)?;
     let mut reader = Reader::new();
-    for line in stream.split_inclusive(|&byte| byte == b'\n') {
-        reader.line(line);
+    let mut line = Vec::new();
+    while next_line(&mut stream, &mut line)
+        .map_err(|error| Failure::Failed(input.unreadable(&error)))?
+    {
+        reader.line(&line);
     }
     let refused = reader.refused();
     let run = reader.finish();
-    if run.sessions.is_empty() {
-        let why = refused.map_or(
-            "it holds no measurement; is it a run that kernmark saved?".to_owned(),
-            |why| why.to_string(),
-        );
-        return Err(Failure::Failed(format!("{}: {why}", path.display())));
+    if !run.sessions.is_empty() {
+        return Ok(run);
     }
-    Ok(run)
+    if let Some(refused) = refused {
+        return Err(failed(refused.to_string()));
+    }
+    if !run.host.is_empty() || run.damage.damaged > 0 {
+        return Err(failed("its run holds no measurement".to_owned()));
+    }
+    let stream = import::imported(path, &input, None)?;
+    Ok(import::run(&stream))
 }
 
 fn examine() -> Outcome {

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::histogram::Histogram;
-use crate::run::{Fact, Replicate, Run, Session, Unit};
+use crate::run::{Fact, Replicate, Run, Session, Statistic, Unit};
 use crate::stats::{self, Shift};
 use crate::summary::{self, Status, Values};
 
@@ -322,7 +322,11 @@ impl Judge<'_> {
         } else {
             metric.note = Some("a replicate is 0, so there is no ratio".to_owned());
         }
-        if base.unit == Unit::Instructions && base.values.len().min(new.values.len()) == 1 {
+        let is_summary = |side: &Values| side.replicates.iter().any(|r| r.stat.is_some());
+        if base.values.len().min(new.values.len()) == 1 && (is_summary(base) || is_summary(new)) {
+            let why = "a side is the summary of one process or boot, which no test can judge";
+            metric.note = Some(why.to_owned());
+        } else if base.unit == Unit::Instructions && base.values.len().min(new.values.len()) == 1 {
             let why = "one replicate does not show that it repeats exactly; two do (--runs 2)";
             metric.note = Some(why.to_owned());
         }
@@ -336,15 +340,26 @@ impl Judge<'_> {
     /// Why two sides with a number are not compared.
     fn obstacle(&self, base: &Values, new: &Values) -> Option<String> {
         if base.unit != new.unit {
-            return Some("instructions are never compared with time".to_owned());
+            let never = match (base.unit, new.unit) {
+                (Unit::Cycles | Unit::Ticks, Unit::Cycles | Unit::Ticks) => {
+                    "cycles of a clock of unknown frequency are never compared with time"
+                }
+                _ => "instructions are never compared with time",
+            };
+            return Some(never.to_owned());
         }
         if base.values.is_empty() || new.values.is_empty() {
             return Some("the clock does not say how many of its ticks a second has".to_owned());
         }
+        if base.statistic != new.statistic && self.conditions == Conditions::Alike {
+            let [base, new] = [base.statistic, new.statistic].map(Statistic::name);
+            return Some(format!("the {base} of samples is now their {new}"));
+        }
         if self.conditions == Conditions::Across {
             return None;
         }
-        let matters = |d: &&Difference| base.unit == Unit::Cycles || d.of != Condition::Machine;
+        let matters =
+            |d: &&Difference| base.unit != Unit::Instructions || d.of != Condition::Machine;
         let reasons: Vec<String> = self
             .differences
             .iter()
@@ -453,6 +468,7 @@ fn absence(side: Option<&Values>) -> String {
 fn is_exact(side: &Values) -> bool {
     side.unit == Unit::Instructions
         && side.replicates.len() > 1
+        && side.replicates.iter().all(|one| one.stat.is_none())
         && side
             .replicates
             .windows(2)

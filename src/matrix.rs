@@ -9,7 +9,7 @@ use crate::stats;
 use crate::summary::{summarise, Status, Summary};
 
 /// A run and what it is called in the matrix: `default`, `canaries`, `linux` ...
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Its name, not yet safe to show.
     pub name: String,
@@ -160,13 +160,9 @@ fn interval(summary: &Summary) -> Option<(f64, f64)> {
     Some((shown(summary, low), shown(summary, high)))
 }
 
-/// Instructions are never compared with time.
+/// Neither instructions nor ticks of an unknown clock are ever compared with time.
 fn same_unit(a: &Summary, b: &Summary) -> bool {
-    match (a.unit, b.unit) {
-        (Unit::Instructions, Unit::Instructions) => true,
-        (Unit::Cycles, Unit::Cycles) => a.hz > 0 && b.hz > 0,
-        _ => false,
-    }
+    a.unit == b.unit && (a.unit != Unit::Cycles || a.hz > 0 && b.hz > 0)
 }
 
 fn difference(first: &Summary, other: &Summary) -> Option<Difference> {
@@ -229,6 +225,7 @@ mod tests {
             asked: ticks.len() as u64,
             cold: None,
             histogram: ticks.iter().map(|t| (Ticks(*t), 1)).collect(),
+            stat: None,
             proofs: Vec::new(),
         }
     }

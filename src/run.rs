@@ -17,8 +17,41 @@ pub struct Ticks(pub u64);
 pub enum Unit {
     /// A tick of a counter with a known frequency; it converts to time.
     Cycles,
+    /// A tick of a counter whose frequency is not known: cycles that are no time.
+    Ticks,
     /// An executed instruction; it never converts to time.
     Instructions,
+}
+
+impl Unit {
+    /// Its name in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Cycles => "cycles",
+            Unit::Ticks => "ticks",
+            Unit::Instructions => "instructions",
+        }
+    }
+
+    /// What a tick is called before people.
+    #[must_use]
+    pub fn tick(self) -> &'static str {
+        match self {
+            Unit::Cycles | Unit::Ticks => "cycles",
+            Unit::Instructions => "instructions",
+        }
+    }
+
+    /// What figures are in that are not ticks: time where ticks convert to it.
+    #[must_use]
+    pub fn of_figures(self) -> &'static str {
+        match self {
+            Unit::Cycles => "ns",
+            Unit::Ticks => "cycles",
+            Unit::Instructions => "instructions",
+        }
+    }
 }
 
 /// The agent's clock, as its `hello` declares it.
@@ -28,12 +61,12 @@ pub struct Clock {
     pub name: String,
     /// What a tick is.
     pub unit: Unit,
-    /// Ticks per second; 0 when the unit is instructions.
+    /// Ticks per second; 0 unless the unit is [`Unit::Cycles`].
     pub hz: u64,
 }
 
 impl Clock {
-    /// Ticks (also fractions of one) as nanoseconds; `None` when the clock counts instructions.
+    /// Ticks (also fractions of one) as nanoseconds; `None` when they do not convert to time.
     #[must_use]
     pub fn nanoseconds(&self, ticks: f64) -> Option<f64> {
         match self.unit {
@@ -145,8 +178,46 @@ pub struct Stat {
     pub deviation: Option<f64>,
 }
 
+impl Stat {
+    /// The figure that stands for it: the median where the source has it.
+    #[must_use]
+    pub fn value(&self) -> Option<f64> {
+        self.median.or(self.mean)
+    }
+
+    /// What that figure is.
+    #[must_use]
+    pub fn statistic(&self) -> Statistic {
+        match self.median {
+            Some(_) => Statistic::Median,
+            None => Statistic::Mean,
+        }
+    }
+}
+
+/// What the value of a replicate is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Statistic {
+    /// The median of its samples.
+    #[default]
+    Median,
+    /// Their mean: all that its source tells.
+    Mean,
+}
+
+impl Statistic {
+    /// Its name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Statistic::Median => "median",
+            Statistic::Mean => "mean",
+        }
+    }
+}
+
 /// One metric in one session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Replicate {
     /// Index into [`Run::sessions`].
     pub session: usize,
@@ -158,14 +229,34 @@ pub struct Replicate {
     pub asked: u64,
     /// The first sample of all, one operation alone.
     pub cold: Option<Ticks>,
-    /// The exact distribution of whole samples (of `batch` operations each); empty unless `outcome` is `Ok`.
+    /// The exact distribution of whole samples (of `batch` operations each); empty unless `outcome`
+    /// is `Ok`, and where there is only a summary of them.
     pub histogram: Histogram,
+    /// What there is in place of the distribution, where the source tells no more.
+    pub stat: Option<Stat>,
     /// The invariants of its case.
     pub proofs: Vec<Proof>,
 }
 
+impl Replicate {
+    /// Its value, ticks per operation: the median of its samples, or what the source tells of them.
+    #[must_use]
+    pub fn value(&self) -> Option<f64> {
+        match &self.stat {
+            Some(stat) => stat.value(),
+            None => Some(self.histogram.median()? / self.batch.max(1) as f64),
+        }
+    }
+
+    /// What its value is.
+    #[must_use]
+    pub fn statistic(&self) -> Statistic {
+        self.stat.as_ref().map(Stat::statistic).unwrap_or_default()
+    }
+}
+
 /// A metric over all sessions of the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
     /// Its id.
     pub id: String,
@@ -189,7 +280,7 @@ pub struct Damage {
 }
 
 /// All that a record stream says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// Facts of the machine and the tool, in the order written.
     pub host: Vec<Fact>,

@@ -9,7 +9,7 @@ use std::fmt;
 use crate::histogram::Histogram;
 use crate::record::{self, Line, Record};
 use crate::run::{
-    Clock, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Ticks, Unit,
+    Clock, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Stat, Ticks, Unit,
 };
 
 /// What has just happened in the stream, for whoever shows progress.
@@ -142,6 +142,8 @@ struct Delivered {
     histogram: Histogram,
     /// The sum of all counts: more than the histogram's total can say.
     samples: u128,
+    /// A summary in place of samples.
+    stat: Option<Stat>,
 }
 
 /// How a case ended.
@@ -287,14 +289,18 @@ fn describe(proof: &Proof) -> String {
 
 impl Delivered {
     fn judge(&self, samples: u64) -> Outcome {
-        if self.samples == u128::from(samples) {
+        let summed_up = self
+            .stat
+            .as_ref()
+            .map_or(0, |stat| u128::from(stat.samples));
+        if self.samples + summed_up == u128::from(samples) {
             Outcome::Ok
-        } else if self.samples == 0 {
+        } else if self.samples + summed_up == 0 {
             Outcome::Incomplete("no samples of it arrived".to_owned())
         } else {
             Outcome::Incomplete(format!(
                 "its counts add up to {}, not to {samples} samples",
-                self.samples
+                self.samples + summed_up
             ))
         }
     }
@@ -522,7 +528,7 @@ impl Reader {
             }
             (Role::Measure(_), "begin") => self.begin(record),
             (Role::Measure(_), "plan") => plan(speaker, record),
-            (Role::Measure(_), "cold" | "hist") => self.samples(record),
+            (Role::Measure(_), "cold" | "hist" | "stat") => self.samples(record),
             (Role::Measure(_), "proof") => proof(speaker, record),
             (Role::Measure(_), "end") => self.end(record),
             (_, "hello" | "host") => Err(Malformed),
@@ -607,7 +613,7 @@ impl Reader {
         }))
     }
 
-    /// `cold` and `hist`.
+    /// `cold`, `hist` and `stat`.
     fn samples(&mut self, record: &Record) -> Handled {
         let Some(case) = self.speaker.as_mut().and_then(|s| s.open.as_mut()) else {
             return Ok(None);
@@ -618,19 +624,29 @@ impl Reader {
                 return Err(Malformed);
             }
         }
-        if record.kind() == "cold" {
-            let ticks = record.number("ticks").ok_or(Malformed)?;
-            let metric = case.metric(id);
-            if metric.cold.replace(Ticks(ticks)).is_some() {
-                return Err(Malformed);
+        let is_repeated = match record.kind() {
+            "cold" => {
+                let ticks = record.number("ticks").ok_or(Malformed)?;
+                case.metric(id).cold.replace(Ticks(ticks)).is_some()
             }
-        } else {
-            record.number("part").ok_or(Malformed)?;
-            let metric = case.metric(id);
-            for (ticks, count) in record.counts() {
-                metric.histogram.add(Ticks(*ticks), *count);
-                metric.samples += u128::from(*count);
+            "stat" => {
+                let metric = case.metric(id);
+                let known = metric.stat.take();
+                metric.stat = Some(stat(record, known).ok_or(Malformed)?);
+                metric.samples > 0
             }
+            _ => {
+                record.number("part").ok_or(Malformed)?;
+                let metric = case.metric(id);
+                for (ticks, count) in record.counts() {
+                    metric.histogram.add(Ticks(*ticks), *count);
+                    metric.samples += u128::from(*count);
+                }
+                metric.stat.is_some()
+            }
+        };
+        if is_repeated {
+            return Err(Malformed);
         }
         Ok(None)
     }
@@ -695,9 +711,9 @@ impl Reader {
                 Outcome::Ok => delivered.judge(samples),
                 other => other.clone(),
             };
-            let (cold, histogram) = match outcome {
-                Outcome::Ok => (delivered.cold, delivered.histogram),
-                _ => (None, Histogram::new()),
+            let (cold, histogram, stat) = match outcome {
+                Outcome::Ok => (delivered.cold, delivered.histogram, delivered.stat),
+                _ => (None, Histogram::new(), None),
             };
             let index = *self.metrics.entry(id.clone()).or_insert_with(|| {
                 self.run.metrics.push(Metric {
@@ -720,6 +736,7 @@ impl Reader {
                 asked: case.asked,
                 cold,
                 histogram,
+                stat,
                 proofs: case.proofs.clone(),
             });
             places.push((index, replicates.len() - 1));
@@ -738,6 +755,37 @@ impl Reader {
         }
         Ok(Some(Event::Bye))
     }
+}
+
+/// What a `stat` adds to what those before it told of the metric; `None` when it says something
+/// twice, or no figure.
+fn stat(record: &Record, known: Option<Stat>) -> Option<Stat> {
+    let samples = record.number("samples").filter(|samples| *samples > 0)?;
+    let mut stat = known.unwrap_or(Stat {
+        samples,
+        mean: None,
+        median: None,
+        min: None,
+        max: None,
+        deviation: None,
+    });
+    let places = [
+        ("mean", &mut stat.mean),
+        ("median", &mut stat.median),
+        ("min", &mut stat.min),
+        ("max", &mut stat.max),
+        ("deviation", &mut stat.deviation),
+    ];
+    for (name, place) in places {
+        if let Some(text) = record.get(name) {
+            let is_decimal = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+            let figure: f64 = text.parse().ok().filter(|_| is_decimal)?;
+            if !figure.is_finite() || place.replace(figure).is_some() {
+                return None;
+            }
+        }
+    }
+    (stat.samples == samples && stat.value().is_some()).then_some(stat)
 }
 
 fn plan(speaker: &mut Speaker, record: &Record) -> Handled {
@@ -777,6 +825,7 @@ fn hello<'a>(record: &Record<'a>) -> Option<(&'a str, Session)> {
     let hz = record.number("hz")?;
     let unit = match (record.get("unit")?, hz) {
         ("cycles", 1..) => Unit::Cycles,
+        ("ticks", 0) => Unit::Ticks,
         ("instructions", 0) => Unit::Instructions,
         _ => return None,
     };

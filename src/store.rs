@@ -7,7 +7,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -238,19 +238,54 @@ fn latest_in(directory: &Path) -> Result<PathBuf, String> {
         .ok_or_else(none)
 }
 
-/// Reads a saved run; `-` is standard input.
-///
-/// # Errors
-///
-/// It cannot be read.
-pub fn load(path: &Path) -> Result<Vec<u8>, String> {
-    let stream = if path == Path::new("-") {
-        let mut stream = Vec::new();
-        io::Read::read_to_end(&mut io::stdin(), &mut stream).map(|_| stream)
-    } else {
-        fs::read(path)
-    };
-    stream.map_err(|error| {
+/// A file that is read, as often as need be; `-` is standard input.
+#[derive(Debug)]
+pub struct Input {
+    path: PathBuf,
+    /// What came from standard input, which can be read but once.
+    piped: Option<Vec<u8>>,
+}
+
+impl Input {
+    /// A file that exists.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let mut input = Input {
+            path: path.to_owned(),
+            piped: None,
+        };
+        if path == Path::new("-") {
+            let mut bytes = Vec::new();
+            let read = io::stdin().read_to_end(&mut bytes);
+            read.map_err(|error| input.unreadable(&error))?;
+            input.piped = Some(bytes);
+        } else {
+            input.reader()?;
+        }
+        Ok(input)
+    }
+
+    /// A reader of it from its start.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be opened.
+    pub fn reader(&self) -> Result<Box<dyn BufRead + '_>, String> {
+        const BUFFER: usize = 256 << 10;
+        if let Some(bytes) = &self.piped {
+            return Ok(Box::new(bytes.as_slice()));
+        }
+        let file = File::open(&self.path).map_err(|error| self.unreadable(&error))?;
+        Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
+    }
+
+    /// The message for an error that reading it met.
+    #[must_use]
+    pub fn unreadable(&self, error: &io::Error) -> String {
+        let path = &self.path;
         let part = part_of(path);
         let hint = if error.kind() == io::ErrorKind::NotFound && part.is_file() {
             format!(
@@ -261,7 +296,7 @@ pub fn load(path: &Path) -> Result<Vec<u8>, String> {
             String::new()
         };
         format!("cannot read {}: {error}{hint}", path.display())
-    })
+    }
 }
 
 #[cfg(test)]
@@ -323,7 +358,7 @@ mod tests {
         drop(part);
         assert_eq!(left(), [part_of(&path)]);
         assert!(latest_in(directory.path()).is_err());
-        assert!(load(&path).unwrap_err().contains("kernmark show"));
+        assert!(Input::open(&path).unwrap_err().contains("kernmark show"));
         Part::create(&directory.path().join("c.km"))
             .unwrap()
             .discard();

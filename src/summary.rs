@@ -1,6 +1,6 @@
 //! What a run says of each metric, in one line: [`Summary`].
 
-use crate::run::{Clock, Entry, Metric, Outcome, Replicate, Run, Session, Unit};
+use crate::run::{Clock, Entry, Metric, Outcome, Replicate, Run, Session, Statistic, Unit};
 use crate::stats;
 
 /// The metric that measures the clock itself.
@@ -46,8 +46,9 @@ pub struct Summary {
     pub unit: Unit,
     /// Ticks per second; 0 when the unit is instructions.
     pub hz: u64,
-    /// The median of the replicates' values; a replicate's value is the median
-    /// of its samples.
+    /// What the value of a replicate is.
+    pub statistic: Statistic,
+    /// The median of the replicates' values.
     pub median: Option<f64>,
     /// The lower end of the interval of the median over replicates
     /// ([`stats::median_interval`]): `None` below 6 replicates.
@@ -141,10 +142,12 @@ pub struct Values<'a> {
     pub reason: Option<&'a str>,
     /// The unit of its clock.
     pub unit: Unit,
+    /// What the value of a replicate is.
+    pub statistic: Statistic,
     /// The replicates with a number.
     pub replicates: Vec<&'a Replicate>,
     /// The value of each of these, of one operation: nanoseconds by the clock of its own session,
-    /// or instructions. Empty where a clock that counts cycles does not say how many a second has.
+    /// or ticks where these are no time. Empty where a clock that counts cycles does not say how many a second has.
     pub values: Vec<f64>,
 }
 
@@ -156,10 +159,10 @@ pub fn values(run: &Run) -> Vec<Values<'_>> {
         .map(|metric| {
             let group = Group::of(run, metric);
             let shown = |replicate: &&Replicate| {
-                let ticks = value(replicate)?;
+                let ticks = replicate.value()?;
                 let clock = &session(run, replicate).clock;
                 match clock.unit {
-                    Unit::Instructions => Some(ticks),
+                    Unit::Instructions | Unit::Ticks => Some(ticks),
                     Unit::Cycles => clock.nanoseconds(ticks),
                 }
             };
@@ -170,6 +173,7 @@ pub fn values(run: &Run) -> Vec<Values<'_>> {
                 status,
                 reason: group.reason(status),
                 unit: group.clock.unit,
+                statistic: group.statistic,
                 values: values.unwrap_or_default(),
                 replicates: group.ok,
             }
@@ -180,6 +184,7 @@ pub fn values(run: &Run) -> Vec<Values<'_>> {
 /// The replicates of a metric, sorted into those with a number and the others.
 struct Group<'a> {
     clock: &'a Clock,
+    statistic: Statistic,
     ok: Vec<&'a Replicate>,
     lost: Vec<(Status, &'a str)>,
 }
@@ -187,11 +192,6 @@ struct Group<'a> {
 fn same_clock(a: &Clock, b: &Clock) -> bool {
     let (least, most) = (a.hz.min(b.hz) as f64, a.hz.max(b.hz) as f64);
     a.name == b.name && a.unit == b.unit && most - least <= SAME_HZ * most
-}
-
-/// A replicate's value: the median of its samples, per operation.
-fn value(replicate: &Replicate) -> Option<f64> {
-    Some(replicate.histogram.median()? / replicate.batch.max(1) as f64)
 }
 
 fn session<'a>(run: &'a Run, replicate: &Replicate) -> &'a Session {
@@ -209,6 +209,7 @@ impl<'a> Group<'a> {
             .unwrap_or(&metric.replicates[0]);
         let mut group = Group {
             clock: &session(run, first).clock,
+            statistic: first.statistic(),
             ok: Vec::new(),
             lost: Vec::new(),
         };
@@ -220,6 +221,10 @@ impl<'a> Group<'a> {
                 Outcome::Ok if !same_clock(group.clock, &session(run, replicate).clock) => (
                     Status::Failed,
                     "measured by another clock than the replicates before it",
+                ),
+                Outcome::Ok if replicate.statistic() != group.statistic => (
+                    Status::Failed,
+                    "its mean is known, of the replicates before it the median, or the reverse",
                 ),
                 Outcome::Ok => {
                     group.ok.push(replicate);
@@ -245,7 +250,7 @@ impl<'a> Group<'a> {
     }
 
     fn values(&self) -> Vec<f64> {
-        self.ok.iter().filter_map(|r| value(r)).collect()
+        self.ok.iter().filter_map(|r| r.value()).collect()
     }
 
     /// All samples, ticks per operation, each with its count.
@@ -261,6 +266,14 @@ impl<'a> Group<'a> {
             .collect()
     }
 
+    /// The greatest sample; `None` where a replicate does not tell its own.
+    fn max(&self) -> Option<f64> {
+        let of_summaries = self.ok.iter().filter_map(|r| r.stat.as_ref());
+        let mut told: Vec<f64> = of_summaries.map(|stat| stat.max).collect::<Option<_>>()?;
+        told.extend(self.pooled().iter().map(|(value, _)| *value));
+        told.into_iter().reduce(f64::max)
+    }
+
     fn batch(&self) -> u64 {
         let mut batches: Vec<u64> = self.ok.iter().map(|r| r.batch.max(1)).collect();
         batches.sort_unstable();
@@ -268,9 +281,10 @@ impl<'a> Group<'a> {
     }
 
     fn samples(&self) -> u64 {
-        self.ok
-            .iter()
-            .fold(0, |sum, r| sum.saturating_add(r.histogram.total()))
+        self.ok.iter().fold(0, |sum, r| {
+            let summed_up = r.stat.as_ref().map_or(0, |stat| stat.samples);
+            sum.saturating_add(r.histogram.total() + summed_up)
+        })
     }
 
     /// The median over replicates of the value less the share of a clock reading
@@ -279,7 +293,7 @@ impl<'a> Group<'a> {
         let net: Vec<f64> = self
             .ok
             .iter()
-            .filter_map(|r| Some(value(r)? - cost / r.batch.max(1) as f64))
+            .filter_map(|r| Some(r.value()? - cost / r.batch.max(1) as f64))
             .collect();
         stats::median(&net)
     }
@@ -305,6 +319,7 @@ impl<'a> Group<'a> {
             reason: reason.map(str::to_owned),
             unit: self.clock.unit,
             hz: self.clock.hz,
+            statistic: self.statistic,
             median: None,
             low: None,
             high: None,
@@ -347,7 +362,7 @@ impl<'a> Group<'a> {
         summary.high = interval.map(|(_, high)| high);
         summary.p90 = stats::weighted_quantile(&pooled, 0.9);
         summary.p99 = stats::weighted_quantile(&pooled, 0.99);
-        summary.max = pooled.iter().map(|(v, _)| *v).reduce(f64::max);
+        summary.max = self.max();
         summary.cold = stats::median(&cold);
         summary.gross = summary.median;
         summary.clock_cost = clock_cost;
@@ -410,6 +425,7 @@ mod tests {
             asked: 5,
             cold: Some(Ticks(100 + session as u64)),
             histogram: counts.iter().map(|(v, n)| (Ticks(*v), *n)).collect(),
+            stat: None,
             proofs: vec![Proof {
                 name: "switches".into(),
                 counted: 7,

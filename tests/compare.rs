@@ -31,6 +31,7 @@ fn replicate(session: usize, samples: &[u64]) -> Replicate {
         batch: 1,
         asked: samples.len() as u64,
         cold: None,
+        stat: None,
         histogram: samples.iter().map(|t| (Ticks(*t), 1)).collect(),
         proofs: Vec::new(),
     }

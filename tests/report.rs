@@ -117,6 +117,7 @@ fn replicate(session: usize, shape: Shape) -> Replicate {
             shape.grain,
             taken,
         ),
+        stat: None,
         proofs: vec![
             Proof {
                 name: "order".into(),

@@ -167,6 +167,7 @@ impl Agent {
                 asked: 100,
                 cold: Some(Ticks(cold[span])),
                 histogram,
+                stat: None,
                 proofs: proofs.clone(),
             };
             self.truth.push((metric_of(case, span), replicate));

@@ -479,7 +479,7 @@ fn plan(target: &Known, arguments: &cli::Run) -> Plan {
         (Known::Linux, _, _) => (10, 500, 25.0),
         (Known::Described(plan), true, _) => match plan.chosen.unit {
             Unit::Instructions => (1, 20, 0.0),
-            Unit::Cycles => (plan.chosen.runs.min(3), 20, 0.0),
+            Unit::Cycles | Unit::Ticks => (plan.chosen.runs.min(3), 20, 0.0),
         },
         (Known::Described(_), _, true) => (1, 100, 0.0),
         (Known::Described(plan), _, _) => (plan.chosen.runs, plan.chosen.samples, 0.0),

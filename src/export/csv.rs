@@ -1,6 +1,6 @@
 //! CSV (RFC 4180, lines end in LF), a header line first; what is not available is an empty field.
 
-use super::{shown, status, unit, ABSENT};
+use super::{shown, status, ABSENT};
 use crate::coverage::Benchmark;
 use crate::matrix::{Cell, Column, Matrix};
 use crate::report::text::plain;
@@ -41,7 +41,7 @@ pub fn run(run: &Run) -> String {
             plain(&s.id),
             status(s.status).to_owned(),
             plain(s.reason.as_deref().unwrap_or("")),
-            unit(s.unit).to_owned(),
+            s.unit.of_figures().to_owned(),
             time(s.median),
             time(s.low),
             time(s.high),
@@ -97,7 +97,7 @@ pub fn matrix(columns: &[Column]) -> String {
                 plain(&column.name),
                 summary.map_or(ABSENT, |s| status(s.status)).to_owned(),
                 plain(summary.and_then(|s| s.reason.as_deref()).unwrap_or("")),
-                summary.map_or("", |s| unit(s.unit)).to_owned(),
+                summary.map_or("", |s| s.unit.of_figures()).to_owned(),
                 figure(median),
                 figure(interval.map(|(low, _)| low)),
                 figure(interval.map(|(_, high)| high)),

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::{json, Map, Value};
 
-use super::{shown, status, unit, ABSENT};
+use super::{shown, status, ABSENT};
 use crate::compare::{Basis, Compared, Comparison, Condition, Conditions, Side, Verdict};
 use crate::coverage::Benchmark;
 use crate::matrix::{Cell, Column, Matrix};
 use crate::report::compare::Origin;
 use crate::report::text::steers;
-use crate::run::{Clock, Damage, Entry, Fact, Metric, Outcome, Proof, Run, Unit};
+use crate::run::{Clock, Damage, Entry, Fact, Metric, Proof, Run};
 use crate::summary::{summarise, Summary};
 
 /// The version of the documents.
@@ -103,7 +103,7 @@ impl<'a> CellOut<'a> {
         CellOut {
             status: summary.map_or(ABSENT, |s| status(s.status)),
             reason: summary.and_then(|s| s.reason.as_deref()),
-            unit: summary.map(|s| unit(s.unit)),
+            unit: summary.map(|s| s.unit.of_figures()),
             median: median.map(figure),
             low: interval.map(|(low, _)| figure(low)),
             high: interval.map(|(_, high)| figure(high)),
@@ -213,7 +213,7 @@ impl<'a> ComparedOut<'a> {
         };
         ComparedOut {
             id: &metric.id,
-            unit: unit(metric.unit),
+            unit: metric.unit.of_figures(),
             verdict: metric.verdict.name(),
             gate: metric.gate.name(),
             ratio: metric.ratio,
@@ -320,11 +320,8 @@ fn facts(facts: &[Fact]) -> Value {
 }
 
 fn clock(clock: &Clock) -> Value {
-    let (unit, hz) = match clock.unit {
-        Unit::Cycles => ("cycles", Some(clock.hz)),
-        Unit::Instructions => ("instructions", None),
-    };
-    json!({ "name": clock.name, "unit": unit, "hz": hz })
+    let hz = (clock.hz > 0).then_some(clock.hz);
+    json!({ "name": clock.name, "unit": clock.unit.name(), "hz": hz })
 }
 
 /// What was measured on: the first session, and each session's own.
@@ -363,6 +360,7 @@ struct MetricOut<'a> {
     status: &'static str,
     reason: Option<&'a str>,
     unit: &'static str,
+    statistic: &'static str,
     median: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
@@ -395,11 +393,9 @@ impl<'a> MetricOut<'a> {
     fn of(summary: &'a Summary, metric: Option<&'a Metric>) -> Self {
         let in_unit = |ticks| shown(summary, ticks);
         let replicates = metric.map_or(&[][..], |metric| &metric.replicates);
-        let medians = replicates.iter().map(|replicate| {
-            let ok = replicate.outcome == Outcome::Ok;
-            let median = replicate.histogram.median().filter(|_| ok)?;
-            in_unit(Some(median / replicate.batch.max(1) as f64))
-        });
+        let medians = replicates
+            .iter()
+            .map(|replicate| in_unit(replicate.value()));
         let known = |text: fn(&Entry) -> &str| {
             let entry = summary.entry.as_ref();
             entry.map(text).filter(|text| !text.is_empty())
@@ -409,7 +405,8 @@ impl<'a> MetricOut<'a> {
             case: &summary.case,
             status: status(summary.status),
             reason: summary.reason.as_deref(),
-            unit: unit(summary.unit),
+            unit: summary.unit.of_figures(),
+            statistic: summary.statistic.name(),
             median: in_unit(summary.median),
             low: in_unit(summary.low),
             high: in_unit(summary.high),

@@ -22,16 +22,21 @@ pub fn run(run: &Run) -> String {
     for (label, text) in provenance(run, &summaries) {
         let _ = writeln!(out, "- {label}: {}", escape(&text));
     }
-    for (unit, rows) in grouped(&rows, |row| row.unit) {
-        let (per, net) = match unit {
-            Unit::Cycles => ("ns per operation", "net cycles"),
-            Unit::Instructions => ("instructions per operation", "net"),
+    for ((unit, statistic), rows) in grouped(&rows, |row| (row.unit, row.statistic)) {
+        let statistic = statistic.name();
+        let per = format!("{} per operation", unit.of_figures());
+        let net = match unit {
+            Unit::Cycles => "net cycles",
+            Unit::Ticks | Unit::Instructions => "net",
         };
         for (object, rows) in grouped(&rows, |row| object(&row.id).to_owned()) {
-            let _ = writeln!(out, "\n### {}\n", escape(&object));
+            out.push('\n');
+            if !object.is_empty() {
+                let _ = writeln!(out, "### {}\n", escape(&object));
+            }
             let _ = writeln!(
                 out,
-                "| {per} | median | interval | p99 | worst | cold | {net} | rate |"
+                "| {per} | {statistic} | interval | p99 | worst | cold | {net} | rate |"
             );
             out.push_str("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
             for row in rows {
@@ -196,10 +201,7 @@ pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
     }
     let compared = compare::in_order(comparison);
     for (unit, metrics) in grouped(&compared, |metric| metric.unit) {
-        let per = match unit {
-            Unit::Cycles => "ns per operation",
-            Unit::Instructions => "instructions per operation",
-        };
+        let per = format!("{} per operation", unit.of_figures());
         let _ = writeln!(
             out,
             "\n| {per} | verdict | base | new | ratio | interval | q |"

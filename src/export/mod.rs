@@ -4,17 +4,7 @@ pub mod csv;
 pub mod json;
 pub mod markdown;
 
-use crate::run::Unit;
 use crate::summary::{Status, Summary};
-
-/// What the times of a metric are, as the formats name it.
-#[must_use]
-pub fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Cycles => "ns",
-        Unit::Instructions => "instructions",
-    }
-}
 
 /// A status, as the formats name it.
 #[must_use]

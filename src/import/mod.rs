@@ -2,9 +2,11 @@
 //!
 //! Each format is one file here, which ends in its [`Format`]: what it looks like, and how it is
 //! read. A format only says what the source says; which format a file has, what is wrong with its
-//! figures and how they become a record stream is the same for all.
+//! figures ([`check`]) and how they become a record stream ([`records`]) is the same for all.
 
+pub mod check;
 pub mod hyperfine;
+pub mod records;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -301,8 +303,13 @@ fn read_lines(input: &mut dyn BufRead, formats: &[&'static Format]) -> Result<Im
     Ok(Imported { format, sources })
 }
 
-/// Reads the next line, without its end; `false` at the end of the input.
-fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+/// Reads the next line, without its end and no more of it than [`LONGEST_LINE`]; `false` at the end
+/// of the input.
+///
+/// # Errors
+///
+/// Reading failed.
+pub fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let mut any = false;
     loop {

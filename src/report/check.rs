@@ -54,6 +54,7 @@ mod tests {
                 asked: 5,
                 cold: None,
                 histogram: crate::histogram::Histogram::new(),
+                stat: None,
                 proofs: Vec::new(),
             }],
         };

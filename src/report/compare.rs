@@ -15,7 +15,7 @@ use crate::matrix::Column;
 use crate::run::Unit;
 
 /// One side of a comparison: where it came from, and its run under the name `base` or `new`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Origin {
     /// The files, not yet safe to show.
     pub files: Vec<String>,

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::number::{self, Place};
 use super::row::{Row as Figures, UNAVAILABLE};
 use super::terminal::{
-    dim_head, head, painted_lines, short, title, write_problem, Ink, Style, GAP, INDENT,
-    LONGEST_NAME,
+    dim_head, head, painted_lines, short, title, write_object, write_problem, Ink, Style, GAP,
+    INDENT, LONGEST_NAME,
 };
 use super::text::{paragraph, plain};
 use super::{damage, grouped, object, problems, provenance_parts, tally, Problem, TARGET};
@@ -282,7 +282,7 @@ impl Shown {
 
 fn symbol(unit: Unit) -> &'static str {
     match unit {
-        Unit::Cycles => "ns",
+        Unit::Cycles | Unit::Ticks => unit.of_figures(),
         Unit::Instructions => "instr",
     }
 }
@@ -498,8 +498,7 @@ impl Layout {
         let places = rows.iter().copied().enumerate();
         let places: Vec<(usize, &Row)> = places.filter(|(_, row)| measured(row)).collect();
         for (object, rows) in grouped(&places, |(_, row)| object(&row.id).to_owned()) {
-            out.push_str(&style.paint(Ink::Bold, &plain(&object)));
-            out.push('\n');
+            write_object(out, &object, style);
             for (at, row) in rows {
                 let name = format!("{INDENT}{}", short(&row.id));
                 let mut line = format!("{name:<0$}", self.name);

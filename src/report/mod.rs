@@ -17,10 +17,11 @@ pub mod row;
 pub mod terminal;
 pub mod text;
 
-/// The object that a metric belongs to: its id up to the first dot.
+/// The object that a metric belongs to: its id up to the first dot, or in the names of other
+/// tools the first slash. Empty where a name has neither.
 #[must_use]
 pub fn object(id: &str) -> &str {
-    id.split_once('.').map_or(id, |(object, _)| object)
+    id.split_once(['.', '/']).map_or("", |(object, _)| object)
 }
 
 /// Consecutive items of the same key, each group with its key, in the order given.
@@ -176,6 +177,7 @@ fn clock(run: &Run) -> String {
                     let hz = session.map_or(0, |s| s.clock.hz);
                     format!("{name} {}", number::frequency(hz))
                 }
+                Unit::Ticks => format!("{name} (of unknown frequency: no time)"),
                 Unit::Instructions => format!("{name} (counts instructions, not time)"),
             }
         })
@@ -196,7 +198,7 @@ fn clock_cost(summaries: &[Summary]) -> Option<String> {
     let (summary, cost) = summaries.iter().find_map(|s| Some((s, s.clock_cost?)))?;
     let (value, unit) = shown_unit(summary, cost);
     let place = match summary.unit {
-        Unit::Cycles => number::Place::significant(value, 3),
+        Unit::Cycles | Unit::Ticks => number::Place::significant(value, 3),
         Unit::Instructions => number::Place::decimals(0),
     };
     Some(format!("reading it costs {} {unit}", place.show(value)))

@@ -1,7 +1,7 @@
 //! One metric as the cells of a table.
 
 use super::number::{self, Place};
-use crate::run::Unit;
+use crate::run::{Statistic, Unit};
 use crate::summary::{Status, Summary};
 
 /// What a cell shows that has no value.
@@ -17,7 +17,9 @@ pub struct Row {
     pub id: String,
     /// What the times are.
     pub unit: Unit,
-    /// The median.
+    /// What `median` is.
+    pub statistic: Statistic,
+    /// The median, or what stands for it.
     pub median: String,
     /// The interval of the median, `low..high`.
     pub interval: String,
@@ -67,6 +69,7 @@ impl Row {
         Some(Row {
             id: summary.id.clone(),
             unit: summary.unit,
+            statistic: summary.statistic,
             median: place.show(median),
             interval: interval.map_or_else(unavailable, |(low, high)| {
                 format!("{}..{}", place.show(shown(low)), place.show(shown(high)))

@@ -6,7 +6,7 @@ use super::number::{self, Place};
 use super::row::{beside, place, Row, OF_A_BATCH, UNAVAILABLE};
 use super::text::{paragraph, plain};
 use super::{damage, grouped, object, plural, problems, provenance, tally, Problem};
-use crate::run::{Entry, Metric, Outcome, Proof, Run, Unit};
+use crate::run::{Entry, Metric, Outcome, Proof, Run, Statistic, Unit};
 use crate::summary::{summarise, Status, Summary};
 
 /// Whether text carries colours.
@@ -67,9 +67,9 @@ pub fn table(run: &Run, style: &Style) -> String {
     let rows = Row::all(&summaries);
     let mut out = String::new();
     header(&mut out, run, &summaries, *style);
-    for (unit, rows) in grouped(&rows, |row| row.unit) {
+    for ((unit, statistic), rows) in grouped(&rows, |row| (row.unit, row.statistic)) {
         out.push('\n');
-        Layout::of(unit, &rows, style.width()).write(&mut out, &rows, *style);
+        Layout::of(unit, statistic, &rows, style.width()).write(&mut out, &rows, *style);
     }
     for problem in problems(&summaries) {
         out.push('\n');
@@ -122,7 +122,7 @@ pub(super) fn dim_head(lines: &str, style: Style) -> String {
 /// A column of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
-    Median,
+    Value,
     Interval,
     Spread,
     P99,
@@ -133,23 +133,23 @@ enum Column {
 }
 
 impl Column {
-    fn title(self, unit: Unit) -> &'static str {
+    fn title(self, unit: Unit, statistic: Statistic) -> &'static str {
         match (self, unit) {
-            (Column::Median, _) => "median",
+            (Column::Value, _) => statistic.name(),
             (Column::Interval, _) => "interval",
             (Column::Spread, _) => "+-",
             (Column::P99, _) => "p99",
             (Column::Worst, _) => "worst",
             (Column::Cold, _) => "cold",
             (Column::Net, Unit::Cycles) => "cycles",
-            (Column::Net, Unit::Instructions) => "net",
+            (Column::Net, Unit::Ticks | Unit::Instructions) => "net",
             (Column::Rate, _) => "rate",
         }
     }
 
     fn cell(self, row: &Row) -> &str {
         match self {
-            Column::Median => &row.median,
+            Column::Value => &row.median,
             Column::Interval => &row.interval,
             Column::Spread => &row.spread,
             Column::P99 => &row.p99,
@@ -184,6 +184,7 @@ enum Marks {
 /// The columns of a table and how wide they are.
 struct Layout {
     unit: Unit,
+    statistic: Statistic,
     name: usize,
     columns: Vec<(Column, usize)>,
     marks: Marks,
@@ -192,15 +193,15 @@ struct Layout {
 impl Layout {
     /// The most columns that fit: the interval becomes a percentage first, then
     /// the least telling columns go.
-    fn of(unit: Unit, rows: &[&Row], width: usize) -> Self {
-        use Column::{Cold, Interval, Median, Net, Rate, Spread, Worst, P99};
+    fn of(unit: Unit, statistic: Statistic, rows: &[&Row], width: usize) -> Self {
+        use Column::{Cold, Interval, Net, Rate, Spread, Value, Worst, P99};
         const CHOICES: [&[Column]; 6] = [
-            &[Median, Interval, P99, Worst, Cold, Net, Rate],
-            &[Median, Spread, P99, Worst, Cold, Net, Rate],
-            &[Median, Spread, P99, Worst, Cold, Net],
-            &[Median, Spread, P99, Worst, Net],
-            &[Median, Spread, P99, Net],
-            &[Median, Spread, P99],
+            &[Value, Interval, P99, Worst, Cold, Net, Rate],
+            &[Value, Spread, P99, Worst, Cold, Net, Rate],
+            &[Value, Spread, P99, Worst, Cold, Net],
+            &[Value, Spread, P99, Worst, Net],
+            &[Value, Spread, P99, Net],
+            &[Value, Spread, P99],
         ];
         let marked = |row: &&Row| {
             Column::P99.cell(row).ends_with(OF_A_BATCH)
@@ -220,8 +221,9 @@ impl Layout {
             .max(title(unit).len());
         let mut layouts = CHOICES.into_iter().map(|choice| Layout {
             unit,
+            statistic,
             name,
-            columns: measure(unit, rows, choice, marks),
+            columns: measure(unit, statistic, rows, choice, marks),
             marks,
         });
         let last = layouts.next_back();
@@ -246,7 +248,7 @@ impl Layout {
     fn write(&self, out: &mut String, rows: &[&Row], style: Style) {
         let mut head = format!("{:<1$}", title(self.unit), self.name);
         for (column, width) in &self.columns {
-            let mut title = column.title(self.unit).to_owned();
+            let mut title = column.title(self.unit, self.statistic).to_owned();
             if self.marks == Marks::Some && column.is_marked() {
                 title.push(' ');
             }
@@ -255,8 +257,7 @@ impl Layout {
         out.push_str(&style.paint(Ink::Bold, head.trim_end()));
         out.push('\n');
         for (object, rows) in grouped(rows, |row| object(&row.id).to_owned()) {
-            out.push_str(&style.paint(Ink::Bold, &plain(&object)));
-            out.push('\n');
+            write_object(out, &object, style);
             for row in rows {
                 self.write_row(out, row, style);
             }
@@ -288,13 +289,16 @@ impl Layout {
     fn legend(&self, style: Style) -> String {
         let has = |column| self.columns.iter().any(|(known, _)| *known == column);
         let mut parts = Vec::new();
+        if self.statistic == Statistic::Mean {
+            parts.push("mean: the source tells no more");
+        }
         if has(Column::Interval) {
             parts.push("interval: holds the median with 95 % confidence or more");
         }
         if has(Column::Spread) {
             parts.push("+-: half the interval that holds the median with 95 % confidence or more");
         }
-        if self.unit == Unit::Cycles && !has(Column::Interval) && !has(Column::Spread) {
+        if self.unit != Unit::Instructions && !has(Column::Interval) && !has(Column::Spread) {
             parts.push("no interval: it needs 6 replicates");
         }
         if has(Column::Cold) {
@@ -303,7 +307,7 @@ impl Layout {
         if has(Column::Net) {
             parts.push(match self.unit {
                 Unit::Cycles => "cycles: ticks of the clock, the median less reading the clock",
-                Unit::Instructions => "net: the median less reading the clock",
+                Unit::Ticks | Unit::Instructions => "net: the median less reading the clock",
             });
         }
         if self.marks == Marks::Some {
@@ -318,20 +322,35 @@ impl Layout {
 pub(super) fn title(unit: Unit) -> &'static str {
     match unit {
         Unit::Cycles => "ns per operation",
+        Unit::Ticks => "cycles per operation",
         Unit::Instructions => "instr per operation",
+    }
+}
+
+/// The line above the metrics of one object, if they have one.
+pub(super) fn write_object(out: &mut String, object: &str, style: Style) {
+    if !object.is_empty() {
+        out.push_str(&style.paint(Ink::Bold, &plain(object)));
+        out.push('\n');
     }
 }
 
 /// The id below its object, safe to show.
 pub(super) fn short(id: &str) -> String {
-    plain(id.split_once('.').map_or(id, |(_, rest)| rest))
+    plain(id.split_once(['.', '/']).map_or(id, |(_, rest)| rest))
 }
 
-fn measure(unit: Unit, rows: &[&Row], choice: &[Column], marks: Marks) -> Vec<(Column, usize)> {
+fn measure(
+    unit: Unit,
+    statistic: Statistic,
+    rows: &[&Row],
+    choice: &[Column],
+    marks: Marks,
+) -> Vec<(Column, usize)> {
     choice
         .iter()
         .filter(|column| {
-            matches!(column, Column::Median)
+            matches!(column, Column::Value)
                 || rows.iter().any(|row| column.cell(row) != UNAVAILABLE)
         })
         .map(|column| {
@@ -342,7 +361,7 @@ fn measure(unit: Unit, rows: &[&Row], choice: &[Column], marks: Marks) -> Vec<(C
             let width = cells
                 .max()
                 .unwrap_or(0)
-                .max(column.title(unit).len() + mark);
+                .max(column.title(unit, statistic).len() + mark);
             (*column, width)
         })
         .collect()
@@ -542,11 +561,8 @@ impl<'a> Bars<'a> {
             bar.samples = bar.samples.saturating_add(*samples);
         }
         bars.extend(open);
-        let ticks = match summary.unit {
-            Unit::Cycles => "cycles",
-            Unit::Instructions => "instructions",
-        };
-        let mut scale = format!("{} {ticks} wide", exact(step, decimals(step)));
+        let step_shown = exact(step, decimals(step));
+        let mut scale = format!("{step_shown} {} wide", summary.unit.tick());
         if width > step {
             let _ = write!(
                 scale,
@@ -565,10 +581,7 @@ impl<'a> Bars<'a> {
     fn write(&self, out: &mut String, style: Style) {
         let to_ns = |ticks: f64| self.summary.nanoseconds(ticks);
         let most = self.lines.iter().map(|bar| bar.samples).max().unwrap_or(1);
-        let ticks = match self.summary.unit {
-            Unit::Cycles => "cycles",
-            Unit::Instructions => "instructions",
-        };
+        let ticks = self.summary.unit.tick();
         let range = |bar: &Bar, show: &dyn Fn(f64) -> String| {
             let (low, high) = (show(bar.low), show(bar.high));
             if low == high {
@@ -759,7 +772,7 @@ fn figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
     };
     let both = |ticks: f64| match summary.unit {
         Unit::Cycles => format!("{} ns, {} cycles", show(ticks), in_ticks(ticks)),
-        Unit::Instructions => format!("{} instructions", in_ticks(ticks)),
+        unit => format!("{} {}", in_ticks(ticks), unit.tick()),
     };
     let mut line = |label: &str, text: Option<String>| {
         let text = text.unwrap_or_else(|| UNAVAILABLE.to_owned());
@@ -788,16 +801,13 @@ fn figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
     let medians: Vec<String> = metric
         .replicates
         .iter()
-        .map(|replicate| replicate_median(replicate).map_or_else(|| UNAVAILABLE.to_owned(), show))
+        .map(|replicate| {
+            replicate
+                .value()
+                .map_or_else(|| UNAVAILABLE.to_owned(), show)
+        })
         .collect();
     line("replicates", Some(medians.join("  ")));
-}
-
-/// The median of one replicate, ticks per operation; `None` when it has no number.
-fn replicate_median(replicate: &crate::run::Replicate) -> Option<f64> {
-    let ok = replicate.outcome == Outcome::Ok;
-    let median = replicate.histogram.median().filter(|_| ok)?;
-    Some(median / replicate.batch.max(1) as f64)
 }
 
 fn proofs(out: &mut String, metric: &Metric, style: Style) {
@@ -856,8 +866,7 @@ pub fn catalog(entries: &[Entry], style: &Style) -> String {
         if !out.is_empty() {
             out.push('\n');
         }
-        out.push_str(&style.paint(Ink::Bold, &plain(&object)));
-        out.push('\n');
+        write_object(&mut out, &object, *style);
         let name = entries
             .iter()
             .map(|entry| plain(&entry.metric).chars().count())

@@ -205,10 +205,7 @@ impl Watch {
     /// Whether the session says that its clock is another than the target's description says.
     fn refuses(&self, record: &Record) -> Option<Ending> {
         let declared = self.bounds.unit?;
-        let name = match declared {
-            Unit::Cycles => "cycles",
-            Unit::Instructions => "instructions",
-        };
+        let name = declared.name();
         let said = record.get("unit").filter(|_| record.kind() == "hello")?;
         (said != name).then(|| Ending::Unit {
             declared: name,

@@ -1,0 +1,68 @@
+//! The command `import`: the results of another tool as a saved run.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::{formatted, print, worth, Failure, Outcome};
+use crate::cli::{self, Format};
+use crate::import::{self, fact, records, FORMATS};
+use crate::run::Run;
+use crate::session::Reader;
+use crate::store::{self, Input, Part};
+
+/// Reads the files, saves them as one run and shows it.
+pub(super) fn import(arguments: &cli::Import) -> Outcome {
+    let named = |name: &String| FORMATS.iter().copied().find(|format| format.name == *name);
+    let wanted = arguments.format.as_ref().and_then(named);
+    let mut stream = String::new();
+    for path in &arguments.files {
+        let input = Input::open(path).map_err(Failure::Failed)?;
+        stream.push_str(&imported(path, &input, wanted)?);
+    }
+    let run = run(&stream);
+    let path = save(arguments.output.as_deref(), &run, &stream).map_err(Failure::Failed)?;
+    print(formatted(&run, Format::Table).as_bytes())?;
+    eprintln!("saved: {}", path.display());
+    Ok(worth(&run))
+}
+
+/// The record stream of a file of another tool.
+pub(super) fn imported(
+    path: &Path,
+    input: &Input,
+    wanted: Option<&'static import::Format>,
+) -> Result<String, Failure> {
+    let mut source = input.reader().map_err(Failure::Failed)?;
+    let imported = import::read(&mut source, wanted)
+        .map_err(|problem| Failure::Failed(format!("{}: {problem}", path.display())))?;
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let facts = [
+        fact("tool", concat!("kernmark ", env!("CARGO_PKG_VERSION"))),
+        fact("imported", &name.to_string_lossy()),
+        fact("format", imported.format.name),
+    ];
+    Ok(records::stream(imported, &facts))
+}
+
+/// What a record stream says.
+pub(super) fn run(stream: &str) -> Run {
+    let mut reader = Reader::new();
+    for line in stream.lines() {
+        reader.line(line.as_bytes());
+    }
+    reader.finish()
+}
+
+fn save(output: Option<&Path>, run: &Run, stream: &str) -> Result<PathBuf, String> {
+    let mut part = if let Some(path) = output {
+        Part::create(path)?
+    } else {
+        let port = run.sessions.first().map_or("import", |one| &one.port);
+        // What stands for a seed tells imports of one second apart.
+        let sum = crc32fast::hash(stream.as_bytes());
+        Part::create_in_directory(&store::name(SystemTime::now(), port, sum))?
+    };
+    let written = part.write_all(stream.as_bytes());
+    part.finish(written)
+}

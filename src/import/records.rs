@@ -1,0 +1,224 @@
+//! What was imported as a record stream, so that it is kept, shown and compared like any run.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{check, Figure, Imported, Row, Source};
+use crate::record;
+use crate::run::{Fact, Stat};
+
+/// Most bytes of an id but for the number behind one that comes again: every record that has it
+/// has room for the rest.
+const LONGEST_ID: usize = 72;
+/// Most bytes of any other word.
+const LONGEST_WORD: usize = 40;
+
+/// The stream of what was imported, its figures checked, with `facts` of the file in front.
+#[must_use]
+pub fn stream(imported: Imported, facts: &[Fact]) -> String {
+    let mut stream = Stream::default();
+    for fact in facts {
+        stream.record("host", &[("name", &fact.name)], Some(&fact.value));
+    }
+    for mut source in imported.sources {
+        check::check(&mut source);
+        stream.source(&source, imported.format.name);
+    }
+    stream.text
+}
+
+#[derive(Default)]
+struct Stream {
+    text: String,
+    /// The number that the session's next record has.
+    next: u64,
+}
+
+impl Stream {
+    fn lines(&mut self, lines: &[String]) {
+        for line in lines {
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+        self.next += lines.len() as u64;
+    }
+
+    fn record(&mut self, kind: &str, pairs: &[(&str, &str)], text: Option<&str>) {
+        let lines = record::write(self.next, kind, pairs, text);
+        self.lines(&lines);
+    }
+
+    fn source(&mut self, source: &Source, format: &str) {
+        self.next = 0;
+        let told = |name: &str| {
+            let fact = source.facts.iter().find(|fact| fact.name == name);
+            fact.map_or_else(|| "unknown".to_owned(), |fact| short_word(&fact.value))
+        };
+        let hello = [
+            ("port", format),
+            ("arch", &told("arch")),
+            ("mode", "run"),
+            ("clock", &short_word(&source.clock.name)),
+            ("unit", source.clock.unit.name()),
+            ("hz", &source.clock.hz.to_string()),
+            ("realtime", "no"),
+        ];
+        self.record("hello", &hello, None);
+        for fact in &source.facts {
+            self.record(
+                "info",
+                &[("name", &short_word(&fact.name))],
+                Some(&fact.value),
+            );
+        }
+        for (row, id) in source.rows.iter().zip(ids(&source.rows)) {
+            self.row(row, &id);
+        }
+        match &source.cut {
+            // A longer text would need a second record, which cannot come after the first.
+            Some(why) => {
+                let short: String = why.chars().take(60).collect();
+                self.record("cut", &[], Some(&short));
+            }
+            None => self.record("bye", &[("records", &self.next.to_string())], None),
+        }
+    }
+
+    fn row(&mut self, row: &Row, id: &str) {
+        let case = ("case", id);
+        if row.about.is_empty() && row.name == id {
+            // Its id says all.
+        } else {
+            let about = if row.about.is_empty() {
+                &row.name
+            } else {
+                &row.about
+            };
+            let pairs = [
+                ("metric", id),
+                case,
+                ("from", "0"),
+                ("to", "1"),
+                ("switches", "0"),
+            ];
+            self.record("bench", &pairs, Some(about));
+        }
+        let samples = match &row.figure {
+            Figure::Samples(samples) => samples.total(),
+            Figure::Summary(stat) => stat.samples.max(1),
+            Figure::Skipped(_) | Figure::Failed(_) => 0,
+        };
+        let samples = samples.to_string();
+        self.record("begin", &[case, ("asked", &samples)], None);
+        let (status, reason) = match &row.figure {
+            Figure::Samples(histogram) => {
+                self.plan(id, &samples);
+                let counts: Vec<(u64, u64)> = histogram.iter().map(|(t, n)| (t.0, n)).collect();
+                let lines = record::write_hist(self.next, id, 0, &counts);
+                self.lines(&lines);
+                ("ok", None)
+            }
+            Figure::Summary(stat) => {
+                self.plan(id, &samples);
+                self.stat(id, stat, &samples);
+                ("ok", None)
+            }
+            Figure::Skipped(reason) => ("skip", Some(reason)),
+            Figure::Failed(reason) => ("error", Some(reason)),
+        };
+        let doubts = if status == "error" { "1" } else { "0" };
+        let proof = [
+            case,
+            ("name", "doubts"),
+            ("counted", doubts),
+            ("low", "0"),
+            ("high", "0"),
+        ];
+        self.record("proof", &proof, None);
+        let end = [case, ("status", status), ("samples", &samples)];
+        self.record("end", &end, reason.map(String::as_str));
+    }
+
+    fn plan(&mut self, case: &str, samples: &str) {
+        let pairs = [("case", case), ("samples", samples), ("batch", "1")];
+        self.record("plan", &pairs, None);
+    }
+
+    fn stat(&mut self, id: &str, stat: &Stat, samples: &str) {
+        let middle = [("mean", stat.mean), ("median", stat.median)];
+        let others = [
+            ("min", stat.min),
+            ("max", stat.max),
+            ("deviation", stat.deviation),
+        ];
+        // All five may be too long for one record.
+        for figures in [&middle[..], &others[..]] {
+            let known = figures
+                .iter()
+                .filter_map(|(name, figure)| Some((*name, shown((*figure)?))));
+            let known: Vec<(&str, String)> = known.collect();
+            if !known.is_empty() {
+                let mut pairs = vec![("metric", id), ("samples", samples)];
+                pairs.extend(known.iter().map(|(name, text)| (*name, text.as_str())));
+                self.record("stat", &pairs, None);
+            }
+        }
+    }
+}
+
+/// A figure in at most 24 bytes: digits and a point.
+fn shown(figure: f64) -> String {
+    /// Below this a figure has more leading zeros than is worth keeping.
+    const LEAST: f64 = 1e-6;
+    if figure > 0.0 && figure < LEAST {
+        return format!("{figure:.9}");
+    }
+    figure.to_string()
+}
+
+/// A text as the value of a key: no spaces, printable ASCII, not empty.
+fn word(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let joined = words.join("_");
+    let graphic = |c: char| if c.is_ascii_graphic() { c } else { '?' };
+    let word: String = joined.chars().map(graphic).collect();
+    if word.is_empty() {
+        "?".to_owned()
+    } else {
+        word
+    }
+}
+
+/// A word that is no longer than it may be.
+fn short_word(text: &str) -> String {
+    let mut word = word(text);
+    word.truncate(LONGEST_WORD);
+    word
+}
+
+/// The ids of rows, each another: their names with `_` for spaces; a name that comes again has its
+/// number behind it (`Port/Create/0#2`), one that is too long ends in its check sum.
+fn ids(rows: &[Row]) -> Vec<String> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut ids: HashSet<String> = HashSet::new();
+    rows.iter()
+        .map(|row| {
+            let mut name = word(&row.name);
+            if name.len() > LONGEST_ID {
+                let sum = crc32fast::hash(name.as_bytes());
+                name.truncate(LONGEST_ID - 9);
+                name = format!("{name}~{sum:08x}");
+            }
+            let count = counts.entry(name.clone()).or_default();
+            loop {
+                *count += 1;
+                let id = match *count {
+                    1 => name.clone(),
+                    count => format!("{name}#{count}"),
+                };
+                if ids.insert(id.clone()) {
+                    return id;
+                }
+            }
+        })
+        .collect()
+}
