@@ -54,6 +54,9 @@ impl Unit {
     }
 }
 
+/// The frequency of a clock whose ticks are picoseconds: that of sources that print times.
+pub const PICOSECONDS: u64 = 1_000_000_000_000;
+
 /// The agent's clock, as its `hello` declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clock {

@@ -996,6 +996,44 @@ mod tests {
     }
 
     #[test]
+    fn a_summary_stands_for_samples_and_says_each_figure_once() {
+        let value = |stats: &[&str]| {
+            let mut script = Script::default();
+            script.all(&[
+                "hello port=p arch=a mode=run clock=c unit=ticks hz=0 realtime=no",
+                "begin case=a asked=1000",
+                "plan case=a samples=1000 batch=1",
+            ]);
+            script.all(stats).all(&[
+                "proof case=a name=doubts counted=0 low=0 high=0",
+                "end case=a status=ok samples=1000",
+            ]);
+            let run = script.bye().read();
+            let one = &run.metrics[0].replicates[0];
+            (one.value(), run.damage.damaged, one.outcome == Outcome::Ok)
+        };
+        let mean = "stat metric=a samples=1000 mean=315.5";
+        assert_eq!(value(&[mean]), (Some(315.5), 0, true));
+        let others = "stat metric=a samples=1000 median=300 max=9";
+        assert_eq!(value(&[mean, others]), (Some(300.0), 0, true));
+        for wrong in [
+            "stat metric=a samples=1000 mean=3",
+            "stat metric=a samples=999 max=3",
+            "stat metric=a samples=1000 max=-3",
+            "stat metric=a samples=1000 max=inf",
+            "hist metric=a 7:1",
+        ] {
+            let (value, damaged, is_ok) = value(&[mean, wrong]);
+            assert_eq!((value, damaged, is_ok), (None, 1, false), "{wrong}");
+        }
+        assert_eq!(
+            value(&["stat metric=a samples=1000 max=3"]),
+            (None, 1, false)
+        );
+        assert_eq!(value(&["stat metric=a samples=7 mean=3"]), (None, 0, false));
+    }
+
+    #[test]
     fn a_whole_stream_is_read() {
         let mut script = Script::default();
         let long = "x%\u{20ac} ".repeat(100);

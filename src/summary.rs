@@ -1,6 +1,8 @@
 //! What a run says of each metric, in one line: [`Summary`].
 
-use crate::run::{Clock, Entry, Metric, Outcome, Replicate, Run, Session, Statistic, Unit};
+use crate::run::{
+    Clock, Entry, Metric, Outcome, Replicate, Run, Session, Statistic, Unit, PICOSECONDS,
+};
 use crate::stats;
 
 /// The metric that measures the clock itself.
@@ -96,7 +98,16 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Ticks as nanoseconds; `None` when the clock counts instructions.
+    /// What a tick is called before people.
+    #[must_use]
+    pub fn tick(&self) -> &'static str {
+        match self.hz {
+            PICOSECONDS => "ps",
+            _ => self.unit.tick(),
+        }
+    }
+
+    /// Ticks as nanoseconds; `None` when they do not convert to time.
     #[must_use]
     pub fn nanoseconds(&self, ticks: f64) -> Option<f64> {
         nanoseconds(self.unit, self.hz, ticks)

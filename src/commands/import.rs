@@ -4,9 +4,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{formatted, print, worth, Failure, Outcome};
+use super::{formatted, print, worth, Failure, Outcome, WIDTH};
 use crate::cli::{self, Format};
-use crate::import::{self, fact, records, FORMATS};
+use crate::import::{self, fact, records, Problem, FORMATS};
+use crate::report::text::{paragraph, plain};
+use crate::report::IMPORTED;
 use crate::run::Run;
 use crate::session::Reader;
 use crate::store::{self, Input, Part};
@@ -34,15 +36,30 @@ pub(super) fn imported(
     wanted: Option<&'static import::Format>,
 ) -> Result<String, Failure> {
     let mut source = input.reader().map_err(Failure::Failed)?;
-    let imported = import::read(&mut source, wanted)
-        .map_err(|problem| Failure::Failed(format!("{}: {problem}", path.display())))?;
+    let imported = import::read(&mut source, wanted).map_err(|problem| {
+        if matches!(problem, Problem::Unknown) {
+            tell_formats(path, wanted);
+        }
+        Failure::Failed(format!("{}: {problem}", path.display()))
+    })?;
     let name = path.file_name().unwrap_or(path.as_os_str());
     let facts = [
         fact("tool", concat!("kernmark ", env!("CARGO_PKG_VERSION"))),
-        fact("imported", &name.to_string_lossy()),
-        fact("format", imported.format.name),
+        fact(IMPORTED, &name.to_string_lossy()),
     ];
     Ok(records::stream(imported, &facts))
+}
+
+/// What a file was looked through for.
+fn tell_formats(path: &Path, wanted: Option<&'static import::Format>) {
+    eprintln!("looked in {} for:", plain(&path.display().to_string()));
+    let formats = wanted.map_or(FORMATS.to_vec(), |format| vec![format]);
+    for format in formats {
+        let mut lines = String::new();
+        let head = format!("  {:<18}", format.name);
+        paragraph(&mut lines, &head, format.mark, WIDTH);
+        eprint!("{lines}");
+    }
 }
 
 /// What a record stream says.

@@ -31,7 +31,9 @@ pub fn check(source: &mut Source) {
     let reasons: Vec<Option<String>> = (0..values.len())
         .map(|at| {
             let row = &source.rows[at];
-            let value = values[at]?;
+            let Some(value) = values[at] else {
+                return nothing(&row.figure);
+            };
             zero(value, stopped)
                 .or_else(|| negative(least(&row.figure).unwrap_or(value)))
                 .or_else(|| unsigned(greatest(&row.figure).unwrap_or(value)))
@@ -99,6 +101,15 @@ fn samples(figure: &Figure) -> u64 {
     }
 }
 
+/// Why a figure has no value.
+fn nothing(figure: &Figure) -> Option<String> {
+    match figure {
+        Figure::Samples(_) => Some("it has no samples".to_owned()),
+        Figure::Summary(_) => Some("neither its mean nor its median is told".to_owned()),
+        Figure::Skipped(_) | Figure::Failed(_) => None,
+    }
+}
+
 fn zero(value: f64, stopped: bool) -> Option<String> {
     let why = if stopped {
         "0, as all others: its clock did not run"
@@ -142,9 +153,9 @@ fn wrapped(values: &[Option<f64>], at: usize, samples: u64) -> Option<String> {
         stats::median(&neighbours)?,
         neighbours.iter().copied().reduce(f64::max)?,
     );
-    for bits in COUNTERS {
-        let wrap = 2f64.powi(bits) / samples as f64;
-        for wraps in 1..=MOST_WRAPS {
+    for wraps in 1..=MOST_WRAPS {
+        for bits in COUNTERS {
+            let wrap = 2f64.powi(bits) / samples as f64;
             let rest = value - wrap * wraps as f64;
             let is_like_them = rest > 0.0
                 && rest <= greatest * LIKE_NEIGHBOURS

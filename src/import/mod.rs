@@ -16,7 +16,7 @@ use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
 use crate::histogram::Histogram;
-use crate::run::{Clock, Fact, Stat, Ticks, Unit};
+use crate::run::{Clock, Fact, Stat, Ticks, Unit, PICOSECONDS};
 
 /// One process or boot that a file tells of.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +136,7 @@ pub fn picosecond_clock() -> Clock {
     Clock {
         name: "picoseconds".to_owned(),
         unit: Unit::Cycles,
-        hz: 1_000_000_000_000,
+        hz: PICOSECONDS,
     }
 }
 
@@ -184,13 +184,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::Io(error) => write!(f, "cannot be read: {error}"),
-            Problem::Unknown => {
-                f.write_str("none of the formats that are known; looked for:")?;
-                for format in FORMATS {
-                    write!(f, "\n  {}: {}", format.name, format.mark)?;
-                }
-                Ok(())
-            }
+            Problem::Unknown => f.write_str("neither a run of kernmark nor a format that is known"),
             Problem::Ambiguous(formats) => {
                 let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
                 write!(
@@ -349,4 +343,102 @@ fn without_escapes(line: &str) -> Cow<'_, str> {
         clean.push_str(sequence.unwrap_or(piece));
     }
     Cow::Owned(clean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lines_of(mut input: &[u8]) -> Vec<Vec<u8>> {
+        let (mut lines, mut line) = (Vec::new(), Vec::new());
+        while next_line(&mut input, &mut line).unwrap() {
+            lines.push(line.clone());
+        }
+        lines
+    }
+
+    #[test]
+    fn lines_end_in_lf_or_crlf_or_with_the_input() {
+        assert_eq!(
+            lines_of(b"a\r\n\nb"),
+            [b"a".to_vec(), b"".to_vec(), b"b".to_vec()]
+        );
+        assert_eq!(lines_of(b""), Vec::<Vec<u8>>::new());
+        let long = vec![b'x'; 3 * LONGEST_LINE];
+        assert_eq!(lines_of(&long), [vec![b'x'; LONGEST_LINE]]);
+    }
+
+    #[test]
+    fn colours_of_consoles_do_no_harm() {
+        assert_eq!(without_escapes("\u{1b}[1;32mok\u{1b}[0m 1"), "ok 1");
+        assert_eq!(without_escapes("a\u{1b}b\u{1b}["), "ab");
+        assert!(matches!(without_escapes("plain"), Cow::Borrowed("plain")));
+    }
+
+    #[test]
+    fn a_log_that_starts_with_a_bracket_is_no_json() {
+        for (start, is_json) in [
+            ("  {\n \"a\": 1}", true),
+            ("[ {\"a\": 1}]", true),
+            ("[]", true),
+            ("[00:00:00.010,000] <inf> boot", false),
+            ("{ not json", false),
+            ("", false),
+        ] {
+            assert_eq!(looks_like_json(start.as_bytes()), is_json, "{start}");
+        }
+    }
+
+    #[test]
+    fn what_is_of_no_format_or_broken_is_an_error_that_says_so() {
+        let read = |text: &str| read(&mut text.as_bytes(), None).unwrap_err();
+        assert!(matches!(read("nothing\n"), Problem::Unknown));
+        assert!(matches!(read("{\"a\": 1}"), Problem::Unknown));
+        assert!(matches!(read("{\"a\": 1"), Problem::NotJson(_)));
+        let broken = read("{\"results\": [{\"command\": \"a\", \"mean\": 1, \"times\": [\"x\"]}]}");
+        let Problem::Broken(format, why) = broken else {
+            panic!("{broken:?}");
+        };
+        assert_eq!(
+            (format.name, why.as_str()),
+            ("hyperfine", "results[0].times[0]: no time in seconds")
+        );
+    }
+
+    #[test]
+    fn a_mark_of_the_byte_order_does_no_harm() {
+        let text = "\u{feff}{\"results\": [{\"command\": \"a\", \"mean\": 1, \"times\": [1.5]}]}";
+        let imported = read(&mut text.as_bytes(), None).unwrap();
+        let samples = Histogram::from_iter([(Ticks(1_500_000_000_000), 1)]);
+        assert_eq!(
+            imported.sources[0].rows,
+            [Row::new("a", Figure::Samples(samples))]
+        );
+    }
+
+    #[test]
+    fn picoseconds_are_never_negative_and_never_wrap() {
+        assert_eq!(picoseconds(1.2345), Some(Ticks(1235)));
+        for nanoseconds in [-1.0, f64::NAN, f64::INFINITY, 1e17] {
+            assert_eq!(picoseconds(nanoseconds), None, "{nanoseconds}");
+        }
+    }
+
+    #[test]
+    fn the_names_of_formats_are_words_and_each_another() {
+        for (at, format) in FORMATS.iter().enumerate() {
+            let is_name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+            assert!(format.name.bytes().all(is_name), "{}", format.name);
+            assert!(FORMATS[..at].iter().all(|other| other.name != format.name));
+            assert!(format.lines.is_some() || format.document.is_some());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let _ = read(&mut bytes.as_slice(), None);
+        }
+    }
 }

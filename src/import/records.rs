@@ -85,23 +85,14 @@ impl Stream {
 
     fn row(&mut self, row: &Row, id: &str) {
         let case = ("case", id);
-        if row.about.is_empty() && row.name == id {
-            // Its id says all.
+        let about = if row.about.is_empty() {
+            &row.name
         } else {
-            let about = if row.about.is_empty() {
-                &row.name
-            } else {
-                &row.about
-            };
-            let pairs = [
-                ("metric", id),
-                case,
-                ("from", "0"),
-                ("to", "1"),
-                ("switches", "0"),
-            ];
-            self.record("bench", &pairs, Some(about));
-        }
+            &row.about
+        };
+        let stamps = [("from", "0"), ("to", "1"), ("switches", "0")];
+        let pairs = [&[("metric", id), case], &stamps[..]].concat();
+        self.record("bench", &pairs, Some(about));
         let samples = match &row.figure {
             Figure::Samples(samples) => samples.total(),
             Figure::Summary(stat) => stat.samples.max(1),
@@ -221,4 +212,143 @@ fn ids(rows: &[Row]) -> Vec<String> {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::histogram::Histogram;
+    use crate::import::hyperfine;
+    use crate::run::{Clock, Outcome, Run, Ticks, Unit};
+    use crate::session::Reader;
+    use proptest::prelude::*;
+
+    fn read(stream: &str) -> Run {
+        let mut reader = Reader::new();
+        for line in stream.lines() {
+            reader.line(line.as_bytes());
+        }
+        reader.finish()
+    }
+
+    fn written(sources: Vec<Source>) -> Run {
+        let imported = Imported {
+            format: &hyperfine::FORMAT,
+            sources,
+        };
+        read(&stream(imported, &[]))
+    }
+
+    fn source(rows: Vec<Row>) -> Source {
+        Source {
+            facts: Vec::new(),
+            clock: Clock {
+                name: "a clock".to_owned(),
+                unit: Unit::Cycles,
+                hz: 1_000_000,
+            },
+            rows,
+            cut: None,
+        }
+    }
+
+    #[test]
+    fn names_that_come_again_or_are_too_long_stay_apart() {
+        let names = ["a b", "a b", "a_b#2", "", "x".repeat(200).leak()];
+        let rows: Vec<Row> = names
+            .iter()
+            .map(|name| Row::new(name, Figure::Skipped("why".to_owned())))
+            .collect();
+        let ids = ids(&rows);
+        assert_eq!(ids[..4], ["a_b", "a_b#2", "a_b#2#2", "?"]);
+        assert_eq!(ids[4].len(), LONGEST_ID);
+    }
+
+    #[test]
+    fn what_was_cut_off_is_a_truncated_session_and_keeps_its_rows() {
+        let samples = Histogram::from_iter([(Ticks(7), 2)]);
+        let mut cut = source(vec![Row::new("a", Figure::Samples(samples.clone()))]);
+        cut.cut = Some("no end mark, and why that matters is said at some length".repeat(9));
+        let run = written(vec![cut]);
+        assert_eq!((run.damage.truncated, run.damage.damaged), (1, 0));
+        assert_eq!(run.metrics[0].replicates[0].histogram, samples);
+    }
+
+    fn figure() -> impl Strategy<Value = Figure> {
+        let number = prop_oneof![
+            any::<f64>(),
+            1e-9..1e20f64,
+            Just(0.0),
+            Just(-1.0),
+            Just(4_294_967_290.0)
+        ];
+        let stat = (
+            any::<u64>(),
+            prop::array::uniform5(prop::option::of(number)),
+        )
+            .prop_map(|(samples, [mean, median, min, max, deviation])| {
+                Figure::Summary(Stat {
+                    samples,
+                    mean,
+                    median,
+                    min,
+                    max,
+                    deviation,
+                })
+            });
+        let pairs = prop::collection::vec((any::<u64>(), 1..1_000_000u64), 1..40);
+        let samples = pairs.prop_map(|pairs| {
+            Figure::Samples(pairs.into_iter().map(|(t, n)| (Ticks(t), n)).collect())
+        });
+        let text = ".{0,300}";
+        prop_oneof![
+            stat,
+            samples,
+            text.prop_map(Figure::Skipped),
+            text.prop_map(Figure::Failed)
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_row_of_any_source_comes_back(
+            rows in prop::collection::vec((".{0,120}", ".{0,300}", figure()), 1..8),
+            facts in prop::collection::vec((".{0,80}", ".{0,300}"), 0..3),
+            clock in ".{0,80}",
+            hz in any::<u64>(),
+        ) {
+            let rows: Vec<Row> = rows
+                .into_iter()
+                .map(|(name, about, figure)| Row { about, ..Row::new(&name, figure) })
+                .collect();
+            let mut source = source(rows);
+            source.clock.name = clock;
+            source.clock.hz = hz;
+            source.facts = facts
+                .into_iter()
+                .map(|(name, value)| Fact { name, value })
+                .collect();
+            let mut checked = source.clone();
+            check::check(&mut checked);
+            let run = written(vec![source]);
+            prop_assert_eq!(run.damage.damaged + run.damage.gaps + run.damage.truncated, 0);
+            prop_assert_eq!(run.metrics.len(), checked.rows.len());
+            for (metric, row) in run.metrics.iter().zip(&checked.rows) {
+                let replicate = &metric.replicates[0];
+                match &row.figure {
+                    Figure::Samples(samples) => prop_assert_eq!(&replicate.histogram, samples),
+                    Figure::Summary(stat) => {
+                        let (value, wanted) = (replicate.value(), stat.value().unwrap());
+                        prop_assert!(value.is_some_and(|v| (v - wanted).abs() <= wanted * 1e-2 + 1e-9));
+                    }
+                    Figure::Skipped(_) => {
+                        prop_assert!(matches!(replicate.outcome, Outcome::Skipped(_)));
+                    }
+                    Figure::Failed(_) => {
+                        prop_assert!(matches!(replicate.outcome, Outcome::Failed(_)));
+                    }
+                }
+            }
+        }
+    }
 }

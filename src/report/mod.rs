@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::run::{Fact, Metric, Outcome, Run, Session, Unit};
+use crate::run::{Fact, Metric, Outcome, Run, Session, Unit, PICOSECONDS};
 use crate::summary::{Status, Summary};
 use crate::target::spec::DEFAULT;
 
@@ -57,6 +57,9 @@ pub(crate) const TARGET: &str = "target";
 
 /// The same, each line in its parts, without what reading the clock costs.
 pub(crate) fn provenance_parts(run: &Run) -> Vec<(&'static str, Vec<String>)> {
+    if fact(&run.host, IMPORTED).is_some() {
+        return of_import(run);
+    }
     let mut lines = vec![(TARGET, target(run)), ("kernel", kernel(run))];
     lines.push(("emulator", known_fact(run, "emulator")));
     if fact(&run.host, "kernel_release").is_some() {
@@ -81,6 +84,40 @@ pub(crate) fn provenance_parts(run: &Run) -> Vec<(&'static str, Vec<String>)> {
             .map(|size| format!("of the kernel: {size}"))
             .collect(),
     ));
+    lines.retain(|(_, parts)| !parts.is_empty());
+    lines
+}
+
+/// The fact that names the file of another tool that a run was made of.
+pub const IMPORTED: &str = "imported";
+
+/// What there is to say of results of another tool, which are not an agent's.
+fn of_import(run: &Run) -> Vec<(&'static str, Vec<String>)> {
+    let files = run.host.iter().filter(|fact| fact.name == IMPORTED);
+    let formats = different(run, |session| session.port.clone());
+    let told = |(name, value): &(&str, &str)| format!("{} {value}", name.replace('_', " "));
+    let facts = different(run, |session| {
+        let facts = session.facts.iter();
+        facts
+            .map(|fact| (fact.name.as_str(), fact.value.as_str()))
+            .collect::<Vec<_>>()
+    });
+    let mut source: Vec<String> = Vec::new();
+    for text in facts.iter().flatten().map(told) {
+        if !source.contains(&text) {
+            source.push(text);
+        }
+    }
+    let mut lines = vec![
+        ("imported", files.map(|fact| fact.value.clone()).collect()),
+        ("format", formats),
+        ("source", source),
+        ("run", replicates(run)),
+    ];
+    let is_told = |session: &Session| session.clock.hz != PICOSECONDS;
+    if run.sessions.iter().any(is_told) {
+        lines.insert(3, (CLOCK, vec![clock(run)]));
+    }
     lines.retain(|(_, parts)| !parts.is_empty());
     lines
 }
@@ -244,7 +281,10 @@ fn replicates(run: &Run) -> Vec<String> {
         .iter()
         .flat_map(|metric| &metric.replicates)
         .filter(|replicate| replicate.outcome == Outcome::Ok)
-        .map(|replicate| replicate.histogram.total())
+        .map(|replicate| match &replicate.stat {
+            Some(stat) => stat.samples,
+            None => replicate.histogram.total(),
+        })
         .collect();
     let mut parts = vec![plural(most as u64, "replicate")];
     if most > 1 && run.metrics.iter().all(repeats) {
@@ -256,7 +296,8 @@ fn replicates(run: &Run) -> Vec<String> {
         } else {
             format!("{} to {}", number::count(*least), number::count(*most))
         };
-        parts.push(format!("{range} samples of a metric in each"));
+        let s = if *most == 1 { "" } else { "s" };
+        parts.push(format!("{range} sample{s} of a metric in each"));
     }
     parts.extend(fact(&run.host, "seed").map(|seed| format!("seed {seed}")));
     parts
@@ -264,9 +305,11 @@ fn replicates(run: &Run) -> Vec<String> {
 
 /// Whether the replicates of a metric hold the same samples, or it has none.
 fn repeats(metric: &Metric) -> bool {
-    metric.replicates.windows(2).all(|pair| {
-        (&pair[0].outcome, &pair[0].histogram) == (&pair[1].outcome, &pair[1].histogram)
-    })
+    let is_whole = metric.replicates.iter().all(|one| one.stat.is_none());
+    is_whole
+        && metric.replicates.windows(2).all(|pair| {
+            (&pair[0].outcome, &pair[0].histogram) == (&pair[1].outcome, &pair[1].histogram)
+        })
 }
 
 /// `1 sample`, `2 samples`.

@@ -6,7 +6,7 @@ use super::number::{self, Place};
 use super::row::{beside, place, Row, OF_A_BATCH, UNAVAILABLE};
 use super::text::{paragraph, plain};
 use super::{damage, grouped, object, plural, problems, provenance, tally, Problem};
-use crate::run::{Entry, Metric, Outcome, Proof, Run, Statistic, Unit};
+use crate::run::{Entry, Metric, Outcome, Proof, Run, Statistic, Unit, PICOSECONDS};
 use crate::summary::{summarise, Status, Summary};
 
 /// Whether text carries colours.
@@ -562,7 +562,7 @@ impl<'a> Bars<'a> {
         }
         bars.extend(open);
         let step_shown = exact(step, decimals(step));
-        let mut scale = format!("{step_shown} {} wide", summary.unit.tick());
+        let mut scale = format!("{step_shown} {} wide", summary.tick());
         if width > step {
             let _ = write!(
                 scale,
@@ -581,7 +581,7 @@ impl<'a> Bars<'a> {
     fn write(&self, out: &mut String, style: Style) {
         let to_ns = |ticks: f64| self.summary.nanoseconds(ticks);
         let most = self.lines.iter().map(|bar| bar.samples).max().unwrap_or(1);
-        let ticks = self.summary.unit.tick();
+        let ticks = self.summary.tick();
         let range = |bar: &Bar, show: &dyn Fn(f64) -> String| {
             let (low, high) = (show(bar.low), show(bar.high));
             if low == high {
@@ -771,6 +771,7 @@ fn figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
         beside(summary.unit, place, ticks)
     };
     let both = |ticks: f64| match summary.unit {
+        Unit::Cycles if summary.hz == PICOSECONDS => format!("{} ns", show(ticks)),
         Unit::Cycles => format!("{} ns, {} cycles", show(ticks), in_ticks(ticks)),
         unit => format!("{} {}", in_ticks(ticks), unit.tick()),
     };
