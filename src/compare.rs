@@ -499,7 +499,7 @@ fn hopeless(drafts: &[Draft], family: usize) -> Option<Hopeless> {
         .collect();
     let least_p = least.iter().copied().reduce(f64::min)?;
     // 2 of 40 choose 20 is 1.5e-11.
-    let enough = (2..20).find(|n| stats::least_p(*n, *n) <= needed);
+    let enough = (2..20).find(|n| stats::least_p(&[(*n, *n)]) <= needed);
     Some(Hopeless {
         metrics: least.len(),
         least_p,

@@ -6,6 +6,8 @@
 //! *Order Statistics*, 3rd edition, 2003, sections 7.1 and 7.2; G. J. Hahn, W. Q. Meeker,
 //! *Statistical Intervals*, 1991, chapter 5).
 
+use std::cmp::Ordering;
+
 use crate::histogram::Histogram;
 use crate::run::Ticks;
 
@@ -157,11 +159,15 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     Some((logs / values.len() as f64).exp())
 }
 
-/// The most sums of subsets that an exact permutation test makes: up to 16
-/// values on each side, and more where one side has few.
-const MOST_SUMS: f64 = 200_000.0;
-/// Rearrangements that are drawn where there are too many to count, the observed one included.
-const DRAWN: usize = 100_000;
+/// The most sums that an exact permutation test goes through for one shift: up to 14 values on each
+/// side, and more where one side has few or where blocks leave few arrangements.
+const MOST_SUMS: f64 = 40_000.0;
+/// Arrangements that are drawn where there are too many to count, the observed one included.
+const DRAWN: usize = 10_000;
+/// Drawn in all where fewer than [`FEW`] of the first differ as much as the observed one.
+const DRAWN_AT_MOST: usize = 100_000;
+/// Below so many the share of arrangements is too uncertain for a test of many metrics.
+const FEW: usize = 50;
 /// The seed of these draws: the same values always give the same answer.
 const SEED: u64 = 0x6b65_726e_6d61_726b;
 /// Sums that differ by less are equal: their order of adding differs.
@@ -172,7 +178,8 @@ const HALVINGS: u32 = 14;
 /// How far the mean of one group of values lies above that of another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// Mean of the new values less mean of the base values.
+    /// Mean of the new values less mean of the base values; of several blocks the mean of these
+    /// differences, each with the weight mn / (m + n) of a block of m and n values.
     pub estimate: f64,
     /// All shifts that the test does not reject at 1 - [`CONFIDENCE`]; `None`
     /// when there are so few values that it can reject none.
@@ -183,50 +190,87 @@ pub struct Shift {
     pub least_p: f64,
 }
 
+/// Values of the base and of the new side that chance alone has assigned to their sides.
+pub type Block = (Vec<f64>, Vec<f64>);
+
 impl Shift {
-    /// The shift of `new` against `base`, by the permutation test of the
-    /// difference of means (E. J. G. Pitman, *Supplement to the Journal of the
-    /// Royal Statistical Society* 4, 1937): if nothing differs, each way to say
-    /// which of the values are the new ones is as likely as the one observed.
-    /// p is twice the share of those in which the difference is as great or
-    /// greater on the observed side. The interval is the same test turned round:
-    /// each shift that it does not reject (D. Tritchler, *Journal of the American
-    /// Statistical Association* 79, 1984). So it leaves out 0 exactly when p is 5 %
-    /// or less.
-    ///
-    /// All rearrangements count, without listing them: each exchanges some base
-    /// values for as many new ones, and pairs of sorted sums of subsets are
-    /// counted in one pass (E. Horowitz, S. Sahni, *Journal of the ACM* 21, 1974). Where
-    /// there are too many, 99,999 are drawn from a fixed seed and the observed one
-    /// is added (B. Phipson, G. K. Smyth, *Statistical Applications in Genetics and
-    /// Molecular Biology* 9, 2010).
+    /// The shift of `new` against `base`: one block of [`Shift::between_blocks`].
     ///
     /// `None` when one side has no value.
     #[must_use]
     pub fn between(base: &[f64], new: &[f64]) -> Option<Shift> {
-        if base.is_empty() || new.is_empty() {
+        Self::between_blocks(&[(base.to_vec(), new.to_vec())], &mut Draws::default())
+    }
+
+    /// The shift of the new values against those of the base, by the permutation test of the
+    /// difference of means (E. J. G. Pitman, *Supplement to the Journal of the
+    /// Royal Statistical Society* 4, 1937), within blocks: if nothing differs, each way to say
+    /// which of the values of a block are its new ones is as likely as the one observed, so what
+    /// all values of a block share moves nothing (E. S. Edgington, P. Onghena, *Randomization
+    /// Tests*, 4th edition, 2007, chapter 6).
+    /// p is twice the share of those arrangements in which the new values add up to as much or
+    /// more on the observed side; that sum orders them as the estimate does. The interval is the
+    /// same test turned round: each shift that it does not reject (D. Tritchler, *Journal of the
+    /// American Statistical Association* 79, 1984). So it leaves out 0 exactly when p is 5 % or
+    /// less.
+    ///
+    /// All arrangements count, without listing them: each exchanges some base
+    /// values for as many new ones, and pairs of sorted sums of two halves (base and new values
+    /// of one block, or half of the blocks) are
+    /// counted in one pass (E. Horowitz, S. Sahni, *Journal of the ACM* 21, 1974). Where
+    /// there are too many, 9,999 are drawn from a fixed seed and the observed one
+    /// is added (B. Phipson, G. K. Smyth, *Statistical Applications in Genetics and
+    /// Molecular Biology* 9, 2010). Where fewer than 50 of these lie on the observed side, so that
+    /// p is below 1 %, 90,000 more are drawn (after J. Besag, P. Clifford, *Biometrika* 78, 1991):
+    /// a p value below 1 % is then one of 100,000 arrangements, any other one of 10,000, and both
+    /// are as seldom small as a p value must be.
+    ///
+    /// A block that has no value on one side says nothing. `None` when all are such. `draws` keeps
+    /// what was drawn for the next call with as many values.
+    #[must_use]
+    pub fn between_blocks(blocks: &[Block], draws: &mut Draws) -> Option<Shift> {
+        let both = blocks
+            .iter()
+            .filter(|(x, y)| !x.is_empty() && !y.is_empty());
+        let blocks: Vec<Block> = both.map(|(x, y)| (sorted(x), sorted(y))).collect();
+        if blocks.is_empty() {
             return None;
         }
-        let (base, new) = (sorted(base), sorted(new));
+        let other: Vec<Block> = blocks.iter().cloned().map(|(x, y)| (y, x)).collect();
         // A draw must not depend on which side is the base.
-        let order = base.len().cmp(&new.len());
-        let turned = order
-            .then_with(|| base.partial_cmp(&new).unwrap_or(std::cmp::Ordering::Equal))
+        let turned = sizes(&blocks)
+            .cmp(&sizes(&other))
+            .then_with(|| blocks.partial_cmp(&other).unwrap_or(Ordering::Equal))
             .is_gt();
-        let (x, y) = if turned { (&new, &base) } else { (&base, &new) };
-        let size = x.len().min(y.len());
-        let sums = |n: usize| (0..=size).map(|k| choose(n, k)).sum::<f64>();
-        let mut shift = if sums(x.len()) + sums(y.len()) <= MOST_SUMS {
-            exact_shift(x, y)
-        } else {
-            drawn_shift(x, y)
+        let oriented = if turned { &other } else { &blocks };
+        let mut shift = match Halves::of(oriented) {
+            Some(halves) => halves.shift(oriented),
+            None => draws.of(sizes(oriented)).shift(oriented),
         };
         if turned {
             shift.interval = shift.interval.map(|(low, high)| (-high, -low));
         }
-        shift.estimate = mean(&new) - mean(&base);
+        shift.estimate = difference(&blocks);
         Some(shift)
     }
+}
+
+/// How many values each side of each block has.
+fn sizes(blocks: &[Block]) -> Vec<(usize, usize)> {
+    blocks.iter().map(|(x, y)| (x.len(), y.len())).collect()
+}
+
+/// The mean over blocks of new less base: the estimate of least variance where all values scatter
+/// alike around the level of their block.
+fn difference(blocks: &[Block]) -> f64 {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (base, new) in blocks {
+        let (m, n) = (base.len() as f64, new.len() as f64);
+        let weight = m * n / (m + n);
+        sum += weight * (mean(new) - mean(base));
+        weights += weight;
+    }
+    sum / weights
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -239,10 +283,15 @@ fn choose(n: usize, k: usize) -> f64 {
         * f64::from(u8::from(k <= n))
 }
 
-/// The least two-sided p value of a permutation test of so many values on each side.
+/// In how many ways the values of such a block can be assigned to their sides.
+fn ways((base, new): (usize, usize)) -> f64 {
+    choose(base + new, base.min(new))
+}
+
+/// The least two-sided p value of a permutation test of blocks with so many values on each side.
 #[must_use]
-pub fn least_p(base: usize, new: usize) -> f64 {
-    let ways = choose(base + new, base.min(new));
+pub fn least_p(sizes: &[(usize, usize)]) -> f64 {
+    let ways: f64 = sizes.iter().copied().map(ways).product();
     (2.0 / ways).min(1.0)
 }
 
@@ -269,16 +318,141 @@ fn subset_sums(values: &[f64], most: usize) -> Vec<Vec<f64>> {
     sums
 }
 
-/// How many exchanges of subsets of equal size leave the mean of `y`, each of
-/// its values less `shift`, as great as it is or make it greater.
-fn as_great(x: &[Vec<f64>], y: &[Vec<f64>], shift: f64) -> f64 {
+/// All arrangements of blocks, as pairs of an entry of the left and one of the right half.
+///
+/// An arrangement exchanges some values of the base for as many new ones. What the new side gains
+/// by that is the entry on the left less the entry on the right; lists are by the number of values
+/// that are exchanged, and sorted.
+struct Halves {
+    left: Vec<Vec<f64>>,
+    right: Vec<Vec<f64>>,
+    /// Which lists go together, and how many values their entries exchange.
+    pairs: Vec<(usize, usize, usize)>,
+}
+
+impl Halves {
+    /// `None` where there are more arrangements than can be counted in good time.
+    fn of(blocks: &[Block]) -> Option<Self> {
+        let lists = |(x, y): (usize, usize)| x.min(y) + 1;
+        if let [(x, y)] = blocks {
+            // The values that come and those that go: as many of each.
+            let most = x.len().min(y.len());
+            let sums = |n: usize| (0..=most).map(|k| choose(n, k)).sum::<f64>();
+            return (sums(x.len()) + sums(y.len()) <= MOST_SUMS).then(|| {
+                // Logarithms of times are far from 0 and close together.
+                let centred =
+                    |values: &[f64]| -> Vec<f64> { values.iter().map(|v| v - x[0]).collect() };
+                Halves {
+                    left: subset_sums(&centred(x), most),
+                    right: subset_sums(&centred(y), most),
+                    pairs: (0..=most).map(|k| (k, k, k)).collect(),
+                }
+            });
+        }
+        // Of each half: its blocks, their arrangements, and the most that these exchange.
+        let mut halves = [(Vec::new(), 1.0, 1), (Vec::new(), 1.0, 1)];
+        let mut order: Vec<&Block> = blocks.iter().collect();
+        order.sort_by(|a, b| ways((b.0.len(), b.1.len())).total_cmp(&ways((a.0.len(), a.1.len()))));
+        for block in order {
+            let size = (block.0.len(), block.1.len());
+            let smaller = usize::from(halves[1].1 < halves[0].1);
+            let (of, all, most) = &mut halves[smaller];
+            of.push(block);
+            *all *= ways(size);
+            *most += lists(size) - 1;
+        }
+        let [(left, l_all, l_most), (right, r_all, r_most)] = halves;
+        (l_all * r_most as f64 + r_all * l_most as f64 <= MOST_SUMS).then(|| {
+            let negative = |lists: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+                let turn = |list: Vec<f64>| list.into_iter().rev().map(|gain| -gain).collect();
+                lists.into_iter().map(turn).collect()
+            };
+            let (left, right) = (gains(&left), negative(gains(&right)));
+            let pairs = (0..left.len()).flat_map(|i| (0..right.len()).map(move |j| (i, j, i + j)));
+            Halves {
+                pairs: pairs.collect(),
+                left,
+                right,
+            }
+        })
+    }
+
+    /// How many arrangements leave the sum of the new values, each less `shift`, as great as it is
+    /// or make it greater.
+    fn as_great(&self, shift: f64) -> f64 {
+        let sums = |&(i, j, moved): &(usize, usize, usize)| (&self.left[i], &self.right[j], moved);
+        at_least(self.pairs.iter().map(sums), shift)
+    }
+
+    /// The same for the base values, each less `shift`, where the new ones are left alone.
+    fn as_small(&self, shift: f64) -> f64 {
+        let sums = |&(i, j, moved): &(usize, usize, usize)| (&self.right[j], &self.left[i], moved);
+        at_least(self.pairs.iter().map(sums), shift)
+    }
+
+    fn shift(&self, blocks: &[Block]) -> Shift {
+        let sizes = sizes(blocks);
+        let all: f64 = sizes.iter().copied().map(ways).product();
+        let least_p = least_p(&sizes);
+        let (up, down) = (self.as_great(0.0), self.as_small(0.0));
+        let p = |as_much: f64| (2.0 * as_much / all).min(1.0);
+        let interval = (least_p <= 1.0 - CONFIDENCE).then(|| {
+            let (low, high) = range(blocks);
+            let lower = least_accepted((low, high), |shift| p(self.as_great(shift)));
+            let upper = least_accepted((-high, -low), |shift| p(self.as_small(shift)));
+            (lower, -upper)
+        });
+        Shift {
+            estimate: 0.0,
+            interval,
+            p: p(up.min(down)),
+            least_p,
+        }
+    }
+}
+
+/// What the new side gains by each arrangement of some blocks, by how many values are exchanged,
+/// sorted.
+fn gains(blocks: &[&Block]) -> Vec<Vec<f64>> {
+    let mut all = vec![vec![0.0]];
+    for (x, y) in blocks {
+        let most = x.len().min(y.len());
+        let centred = |values: &[f64]| -> Vec<f64> { values.iter().map(|v| v - x[0]).collect() };
+        let (comes, goes) = (
+            subset_sums(&centred(x), most),
+            subset_sums(&centred(y), most),
+        );
+        let mut more = vec![Vec::new(); all.len() + most];
+        for (before, sums) in all.iter().enumerate() {
+            for moved in 0..=most {
+                let list: &mut Vec<f64> = &mut more[before + moved];
+                for sum in sums {
+                    for come in &comes[moved] {
+                        list.extend(goes[moved].iter().map(|go| sum + come - go));
+                    }
+                }
+            }
+        }
+        all = more;
+    }
+    for list in &mut all {
+        list.sort_by(f64::total_cmp);
+    }
+    all
+}
+
+/// How many pairs have `more` plus `shift` for each exchanged value no less than `less`.
+fn at_least<'a>(
+    lists: impl Iterator<Item = (&'a Vec<f64>, &'a Vec<f64>, usize)>,
+    shift: f64,
+) -> f64 {
     let mut count = 0;
-    for (size, (x, y)) in x.iter().zip(y).enumerate() {
-        let slack = size as f64 * shift + TIE;
+    for (more, less, moved) in lists {
+        let slack = moved as f64 * shift + TIE;
         let mut below = 0;
-        for x in x {
-            let limit = x + slack;
-            while below < y.len() && y[below] <= limit {
+        for more in more {
+            let limit = more + slack;
+            while below < less.len() && less[below] <= limit {
                 below += 1;
             }
             count += below;
@@ -287,33 +461,13 @@ fn as_great(x: &[Vec<f64>], y: &[Vec<f64>], shift: f64) -> f64 {
     count as f64
 }
 
-fn exact_shift(x: &[f64], y: &[f64]) -> Shift {
-    let size = x.len().min(y.len());
-    // Logarithms of times are far from 0 and close together.
-    let centre = x[0];
-    let centred = |values: &[f64]| -> Vec<f64> { values.iter().map(|v| v - centre).collect() };
-    let (x, y) = (centred(x), centred(y));
-    let (x_sums, y_sums) = (subset_sums(&x, size), subset_sums(&y, size));
-    let ways = choose(x.len() + y.len(), size);
-    let up = as_great(&x_sums, &y_sums, 0.0);
-    let down = as_great(&y_sums, &x_sums, 0.0);
-    let least_p = least_p(x.len(), y.len());
-    let interval = (least_p <= 1.0 - CONFIDENCE).then(|| {
-        let range = |x: &[f64], y: &[f64]| (y[0] - x[x.len() - 1], y[y.len() - 1] - x[0]);
-        let low = least_accepted(range(&x, &y), |shift| {
-            2.0 * as_great(&x_sums, &y_sums, shift) / ways
-        });
-        let high = least_accepted(range(&y, &x), |shift| {
-            2.0 * as_great(&y_sums, &x_sums, shift) / ways
-        });
-        (low, -high)
-    });
-    Shift {
-        estimate: 0.0,
-        interval,
-        p: (2.0 * up.min(down) / ways).min(1.0),
-        least_p,
-    }
+/// The least and the greatest difference of a new and a base value of one block.
+fn range(blocks: &[Block]) -> (f64, f64) {
+    let all = (f64::INFINITY, f64::NEG_INFINITY);
+    blocks.iter().fold(all, |(low, high), (x, y)| {
+        let (least, most) = (y[0] - x[x.len() - 1], y[y.len() - 1] - x[0]);
+        (low.min(least), high.max(most))
+    })
 }
 
 /// The least shift in the range whose p value is above 1 - [`CONFIDENCE`], or a
@@ -340,55 +494,150 @@ fn least_accepted((mut low, mut high): (f64, f64), p: impl Fn(f64) -> f64) -> f6
     low
 }
 
-fn drawn_shift(x: &[f64], y: &[f64]) -> Shift {
-    let mut random = fastrand::Rng::with_seed(SEED);
-    let mut order: Vec<usize> = (0..x.len() + y.len()).collect();
-    let centre = x[0];
-    // The observed arrangement is one of them.
-    let (mut up, mut down, mut unmoved) = (1, 1, 1);
-    let mut shifts = Vec::with_capacity(DRAWN);
-    for _ in 1..DRAWN {
-        // A new set of base values: those that came from `y` in exchange for those left out.
-        for at in 0..x.len() {
-            let other = random.usize(at..order.len());
-            order.swap(at, other);
+/// Arrangements that were drawn, kept for all tests of as many values: all metrics of two runs
+/// share them.
+#[derive(Debug, Default)]
+pub struct Draws(Vec<Drawn>);
+
+impl Draws {
+    fn of(&mut self, sizes: Vec<(usize, usize)>) -> &mut Drawn {
+        let at = self.0.iter().position(|drawn| drawn.sizes == sizes);
+        let at = at.unwrap_or_else(|| {
+            self.0.push(Drawn::new(sizes));
+            self.0.len() - 1
+        });
+        &mut self.0[at]
+    }
+}
+
+/// Arrangements of blocks of these sizes, the observed one first.
+#[derive(Debug)]
+struct Drawn {
+    sizes: Vec<(usize, usize)>,
+    random: fastrand::Rng,
+    /// Bytes of an arrangement.
+    width: usize,
+    /// Of each arrangement a bit for each value, base before new in each block: whether it is a
+    /// new one.
+    bits: Vec<u8>,
+    /// How many base values each exchanges for new ones.
+    moved: Vec<usize>,
+}
+
+impl Drawn {
+    fn new(sizes: Vec<(usize, usize)>) -> Self {
+        let values: usize = sizes.iter().map(|(x, y)| x + y).sum();
+        let width = values.div_ceil(8);
+        let mut observed = vec![0; width];
+        let mut start = 0;
+        for (x, y) in &sizes {
+            (start + x..start + x + y).for_each(|at| observed[at / 8] |= 1 << (at % 8));
+            start += x + y;
         }
-        let (mut moved, mut sum) = (0usize, 0.0);
-        for &from in &order[..x.len()] {
-            if let Some(from) = from.checked_sub(x.len()) {
-                moved += 1;
-                sum += y[from] - centre;
-            }
-        }
-        for &from in &order[x.len()..] {
-            if from < x.len() {
-                sum -= x[from] - centre;
-            }
-        }
-        up += usize::from(sum <= TIE);
-        down += usize::from(sum >= -TIE);
-        if moved == 0 {
-            unmoved += 1;
-        } else {
-            shifts.push(sum / moved as f64);
+        Drawn {
+            sizes,
+            random: fastrand::Rng::with_seed(SEED),
+            width,
+            bits: observed,
+            moved: vec![0],
         }
     }
-    let tail = ((1.0 - CONFIDENCE) / 2.0 * DRAWN as f64) as usize;
-    // The first shift at which more than a tail of the arrangements are as great.
-    let rank = (tail + 1).saturating_sub(unmoved).min(shifts.len());
-    let interval = (rank > 0).then(|| {
-        let last = shifts.len() - rank;
-        let (_, low, _) = shifts.select_nth_unstable_by(rank - 1, f64::total_cmp);
-        let low = *low;
-        let (_, high, _) = shifts.select_nth_unstable_by(last, f64::total_cmp);
-        (low, *high)
-    });
-    let drawn = DRAWN as f64;
-    Shift {
-        estimate: 0.0,
-        interval,
-        p: (2.0 * up.min(down) as f64 / drawn).min(1.0),
-        least_p: least_p(x.len(), y.len()).max(2.0 / drawn),
+
+    /// Draws until there are so many arrangements.
+    fn extend(&mut self, count: usize) {
+        // Of each block: the place of its first new value, and its values in some order.
+        let mut start = 0;
+        let mut orders = Vec::new();
+        for (x, y) in &self.sizes {
+            orders.push((start + x, Vec::from_iter(start..start + x + y)));
+            start += x + y;
+        }
+        while self.moved.len() < count {
+            let start = self.bits.len();
+            self.bits.resize(start + self.width, 0);
+            let mut moved = 0;
+            for ((first_new, order), (_, y)) in orders.iter_mut().zip(&self.sizes) {
+                for at in 0..*y {
+                    let other = self.random.usize(at..order.len());
+                    order.swap(at, other);
+                    let value = order[at];
+                    self.bits[start + value / 8] |= 1 << (value % 8);
+                    moved += usize::from(value < *first_new);
+                }
+            }
+            self.moved.push(moved);
+        }
+    }
+
+    /// What the new side gains by each of the first arrangements: of no base values 0, exactly.
+    fn gains<'a>(&'a self, values: &'a [f64], count: usize) -> impl Iterator<Item = f64> + 'a {
+        // The sum of each subset of eight values that follow each other.
+        let tables: Vec<[f64; 256]> = values
+            .chunks(8)
+            .map(|eight| {
+                let mut table = [0.0; 256];
+                for (at, value) in eight.iter().enumerate() {
+                    for low in 0..1 << at {
+                        table[low + (1 << at)] = table[low] + value;
+                    }
+                }
+                table
+            })
+            .collect();
+        let sum = move |arrangement: &[u8]| -> f64 {
+            let bytes = tables.iter().zip(arrangement);
+            bytes.map(|(table, byte)| table[usize::from(*byte)]).sum()
+        };
+        let mut sums = self.bits.chunks_exact(self.width).take(count).map(sum);
+        let observed = sums.next().unwrap_or(0.0);
+        std::iter::once(0.0).chain(sums.map(move |sum| sum - observed))
+    }
+
+    fn shift(&mut self, blocks: &[Block]) -> Shift {
+        let centre = |x: &Vec<f64>| x[0];
+        let values: Vec<f64> = blocks
+            .iter()
+            .flat_map(|(x, y)| x.iter().chain(y).map(move |value| value - centre(x)))
+            .collect();
+        self.extend(DRAWN);
+        let as_much = |gains: &mut dyn Iterator<Item = f64>| {
+            let (mut up, mut down) = (0, 0);
+            for gain in gains {
+                up += usize::from(gain >= -TIE);
+                down += usize::from(gain <= TIE);
+            }
+            up.min(down)
+        };
+        let gains: Vec<f64> = self.gains(&values, DRAWN).collect();
+        let mut p = 2.0 * as_much(&mut gains.iter().copied()) as f64 / DRAWN as f64;
+        if p < 2.0 * FEW as f64 / DRAWN as f64 {
+            self.extend(DRAWN_AT_MOST);
+            let as_much = as_much(&mut self.gains(&values, DRAWN_AT_MOST));
+            p = 2.0 * as_much as f64 / DRAWN_AT_MOST as f64;
+        }
+        // The shift at which an arrangement is as great as the observed one.
+        let moved = gains
+            .iter()
+            .zip(&self.moved)
+            .filter(|(_, moved)| **moved > 0);
+        let mut shifts: Vec<f64> = moved.map(|(gain, moved)| -gain / *moved as f64).collect();
+        let unmoved = DRAWN - shifts.len();
+        let tail = ((1.0 - CONFIDENCE) / 2.0 * DRAWN as f64) as usize;
+        // The first shift at which more than a tail of the arrangements are as great.
+        let rank = (tail + 1).saturating_sub(unmoved).min(shifts.len());
+        let interval = (rank > 0).then(|| {
+            let last = shifts.len() - rank;
+            let (_, low, _) = shifts.select_nth_unstable_by(rank - 1, f64::total_cmp);
+            let low = *low;
+            let (_, high, _) = shifts.select_nth_unstable_by(last, f64::total_cmp);
+            (low, *high)
+        });
+        Shift {
+            estimate: 0.0,
+            interval,
+            p: p.min(1.0),
+            least_p: least_p(&self.sizes).max(2.0 / DRAWN_AT_MOST as f64),
+        }
     }
 }
 
@@ -487,40 +736,75 @@ mod tests {
         assert!((coefficient_of_variation(&[9.0, 11.0]).unwrap() - 0.02f64.sqrt()).abs() < 1e-12);
     }
 
-    /// p and interval by listing every rearrangement.
-    fn listed(base: &[f64], new: &[f64]) -> (f64, Option<(f64, f64)>) {
-        let all = [base, new].concat();
-        let (mut up, mut down, mut ways) = (0, 0, 0);
-        let mut shifts = Vec::new();
+    /// Of each arrangement of the blocks: how many values it exchanges and what the new side gains.
+    fn arrangements(blocks: &[Block]) -> Vec<(u32, f64)> {
+        let Some(((base, new), others)) = blocks.split_first() else {
+            return vec![(0, 0.0)];
+        };
+        let all = [&base[..], new].concat();
+        let others = arrangements(others);
+        let mut found = Vec::new();
         for set in 0u32..1 << all.len() {
             if set.count_ones() as usize != new.len() {
                 continue;
             }
-            ways += 1;
-            let (mut sum, mut moved) = (0.0, 0);
+            let (mut gain, mut moved) = (0.0, 0);
             for (at, value) in all.iter().enumerate() {
                 let is_new = set >> at & 1 == 1;
                 if at < base.len() && is_new {
-                    sum -= value;
-                } else if at >= base.len() && !is_new {
-                    sum += value;
+                    gain += value;
                     moved += 1;
+                } else if at >= base.len() && !is_new {
+                    gain -= value;
                 }
             }
-            up += u32::from(sum <= 1e-9);
-            down += u32::from(sum >= -1e-9);
-            if moved > 0 {
-                shifts.push(sum / f64::from(moved));
-            }
+            found.extend(others.iter().map(|(k, sum)| (k + moved, sum + gain)));
         }
+        found
+    }
+
+    /// p and interval by listing every arrangement.
+    fn listed(blocks: &[Block]) -> (f64, Option<(f64, f64)>) {
+        let all = arrangements(blocks);
+        let ways = all.len() as f64;
+        let share = |test: fn(f64) -> bool| all.iter().filter(|(_, d)| test(*d)).count() as f64;
+        let as_much = share(|d| d >= -1e-9).min(share(|d| d <= 1e-9));
+        let moving = all.iter().filter(|(moved, _)| *moved > 0);
+        let mut shifts: Vec<f64> = moving.map(|(k, d)| -d / f64::from(*k)).collect();
         shifts.sort_by(f64::total_cmp);
         // The observed one counts for any shift.
-        let rank = (0..shifts.len()).find(|r| 2.0 * (r + 1) as f64 / f64::from(ways) > 0.05);
+        let rank = (0..shifts.len()).find(|r| 2.0 * (r + 1) as f64 / ways > 0.05);
         let interval = rank
             .filter(|rank| *rank > 0)
             .map(|rank| (shifts[rank - 1], shifts[shifts.len() - rank]));
-        let p = (2.0 * f64::from(up.min(down)) / f64::from(ways)).min(1.0);
-        (p, interval)
+        ((2.0 * as_much / ways).min(1.0), interval)
+    }
+
+    fn blocked(blocks: &[Block]) -> Shift {
+        Shift::between_blocks(blocks, &mut Draws::default()).unwrap()
+    }
+
+    fn is_as_listed(shift: Shift, blocks: &[Block]) -> Result<(), TestCaseError> {
+        let (p, interval) = listed(blocks);
+        prop_assert!((shift.p - p).abs() < 1e-9, "{:?} {}", shift, p);
+        prop_assert!(shift.p > 0.0 && shift.p <= 1.0 && shift.p > shift.least_p - 1e-12);
+        prop_assert_eq!(shift.interval.is_some(), interval.is_some());
+        if let (Some((a, b)), Some((c, d))) = (shift.interval, interval) {
+            prop_assert!(
+                (a - c).abs() < 0.01 && (b - d).abs() < 0.01,
+                "{:?} {:?}",
+                shift,
+                interval
+            );
+            // Interval and test agree about no shift, which may be an end of the interval.
+            let agrees = if p > 0.05 {
+                a <= 0.0 && b >= 0.0
+            } else {
+                a >= 0.0 || b <= 0.0
+            };
+            prop_assert!(agrees, "{:?}", shift);
+        }
+        Ok(())
     }
 
     fn shift(base: &[f64], new: &[f64]) -> Shift {
@@ -548,23 +832,95 @@ mod tests {
     }
 
     #[test]
-    fn many_values_are_drawn_and_agree_with_what_is_counted() {
-        let base: Vec<f64> = (0..16).map(|i| f64::from(i * 7 % 16)).collect();
-        let new: Vec<f64> = base.iter().map(|v| v + 3.4).collect();
-        let (counted, drawn) = (
-            exact_shift(&sorted(&base), &sorted(&new)),
-            drawn_shift(&sorted(&base), &sorted(&new)),
-        );
-        assert!((counted.p - drawn.p).abs() < 0.005, "{counted:?} {drawn:?}");
-        let ((a, b), (c, d)) = (counted.interval.unwrap(), drawn.interval.unwrap());
+    fn within_blocks_worked_by_hand() {
+        // Each pair has its own level; in all five the new one is 1 more: 1 of 32 either way.
+        let pairs: Vec<Block> = [3.0, 90.0, 7.0, 55.0, 21.0]
+            .map(|level: f64| (vec![level], vec![level + 1.0]))
+            .into();
+        let shift = blocked(&pairs);
+        assert!((shift.p - 2.0 / 32.0).abs() < 1e-12 && (shift.least_p - shift.p).abs() < 1e-12);
+        assert_eq!((shift.estimate, shift.interval), (1.0, None));
+        // A sixth makes it 1 of 64, and the interval holds the one shift that all have.
+        let six = [&pairs[..], &[(vec![0.0], vec![1.0])]].concat();
+        let shift = blocked(&six);
+        assert!((shift.p - 2.0 / 64.0).abs() < 1e-12);
+        let (low, high) = shift.interval.unwrap();
         assert!(
-            (a - c).abs() < 0.1 && (b - d).abs() < 0.1,
-            "{counted:?} {drawn:?}"
+            (low - 1.0).abs() < 1e-2 && (high - 1.0).abs() < 1e-2,
+            "{shift:?}"
         );
+        // What lacks a side says nothing.
+        let more = [&six[..], &[(vec![], vec![1e6]), (vec![-1e6], vec![])]].concat();
+        assert_eq!(blocked(&more), shift);
+        let none = Shift::between_blocks(&more[6..], &mut Draws::default());
+        assert_eq!(
+            (none, Shift::between_blocks(&[], &mut Draws::default())),
+            (None, None)
+        );
+        // Weights 1/2 and 1: (1 * 4/2 + 2 * 1) over 3/2.
+        let uneven = [(vec![0.0], vec![4.0]), (vec![0.0, 0.0], vec![1.0, 1.0])];
+        assert!((blocked(&uneven).estimate - 2.0).abs() < 1e-12);
+    }
+
+    fn drawn_and_counted(blocks: &[Block]) -> (Shift, Shift) {
+        let blocks: Vec<Block> = blocks.iter().map(|(x, y)| (sorted(x), sorted(y))).collect();
+        let counted = Halves::of(&blocks).unwrap().shift(&blocks);
+        (Drawn::new(sizes(&blocks)).shift(&blocks), counted)
+    }
+
+    #[test]
+    fn many_values_are_drawn_and_agree_with_what_is_counted() {
+        let base: Vec<f64> = (0..12).map(|i| f64::from(i * 7 % 12)).collect();
+        for step in [0.7, 3.4, 7.1] {
+            let new: Vec<f64> = base.iter().map(|v| v + step).collect();
+            let whole = vec![(base.clone(), new.clone())];
+            let parts = base.chunks(4).zip(new.chunks(4));
+            let parts = parts.map(|(x, y)| (x.to_vec(), y.to_vec())).collect();
+            for blocks in [whole, parts] {
+                let (drawn, counted) = drawn_and_counted(&blocks);
+                assert!(
+                    (counted.p - drawn.p).abs() < 0.15 * counted.p,
+                    "{counted:?} {drawn:?}"
+                );
+                let ((a, b), (c, d)) = (counted.interval.unwrap(), drawn.interval.unwrap());
+                let close = (a - c).abs() < 0.15 && (b - d).abs() < 0.15;
+                assert!(close, "{counted:?} {drawn:?}");
+            }
+        }
         let many: Vec<f64> = (0..40).map(f64::from).collect();
         let far: Vec<f64> = many.iter().map(|v| v + 1000.0).collect();
-        assert!((shift(&many, &far).p - 2.0 / DRAWN as f64).abs() < 1e-12);
+        assert!((shift(&many, &far).p - 2.0 / DRAWN_AT_MOST as f64).abs() < 1e-12);
         assert!(shift(&many, &many).p >= 1.0);
+    }
+
+    #[test]
+    fn a_drawn_p_value_is_as_seldom_small_as_it_must_be() {
+        let mut random = fastrand::Rng::with_seed(3);
+        let mut draws = Draws::default();
+        let mut small = [0; 3];
+        const TRIALS: usize = 2000;
+        for _ in 0..TRIALS {
+            let mut values = || -> Vec<f64> { (0..17).map(|_| random.f64()).collect() };
+            let shift = Shift::between_blocks(&[(values(), values())], &mut draws).unwrap();
+            for (count, level) in small.iter_mut().zip([0.2, 0.05, 0.005]) {
+                *count += usize::from(shift.p <= level);
+            }
+        }
+        // Expected: 400, 100 and 10, within three and a half standard deviations.
+        assert!((337..=463).contains(&small[0]), "{small:?}");
+        assert!((66..=134).contains(&small[1]), "{small:?}");
+        assert!((1..=21).contains(&small[2]), "{small:?}");
+    }
+
+    #[test]
+    fn what_is_drawn_does_not_depend_on_what_was_tested_before() {
+        let values =
+            |step: f64| -> Vec<f64> { (0..20).map(|v| f64::from(v * 7 % 20) + step).collect() };
+        let mut draws = Draws::default();
+        let far = Shift::between_blocks(&[(values(0.0), values(30.0))], &mut draws);
+        let near = Shift::between_blocks(&[(values(0.0), values(1.0))], &mut draws);
+        assert_eq!(far, Shift::between(&values(0.0), &values(30.0)));
+        assert_eq!(near, Shift::between(&values(0.0), &values(1.0)));
     }
 
     #[test]
@@ -577,6 +933,12 @@ mod tests {
         close(&benjamini_hochberg(&p), &[0.02, 0.04, 0.04, 0.02]);
         assert!(holm(&[]).is_empty() && benjamini_hochberg(&[]).is_empty());
         assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
+    }
+
+    fn block(most: usize) -> impl Strategy<Value = Block> {
+        let value = || (0..40i32).prop_map(f64::from);
+        let side = || prop::collection::vec(value(), 1..most);
+        (side(), side())
     }
 
     proptest! {
@@ -620,17 +982,42 @@ mod tests {
             base in prop::collection::vec((0..40i32).prop_map(f64::from), 1..7),
             new in prop::collection::vec((0..40i32).prop_map(f64::from), 1..7),
         ) {
-            let shift = shift(&base, &new);
-            let (p, interval) = listed(&base, &new);
-            prop_assert!((shift.p - p).abs() < 1e-9, "{:?} {}", shift, p);
-            prop_assert!(shift.p > 0.0 && shift.p <= 1.0 && shift.p > shift.least_p - 1e-12);
-            prop_assert_eq!(shift.interval.is_some(), interval.is_some());
-            if let (Some((a, b)), Some((c, d))) = (shift.interval, interval) {
-                prop_assert!((a - c).abs() < 0.01 && (b - d).abs() < 0.01, "{:?} {:?}", shift, interval);
-                // Interval and test agree about no shift, which may be an end of the interval.
-                let agrees = if p > 0.05 { a <= 0.0 && b >= 0.0 } else { a >= 0.0 || b <= 0.0 };
-                prop_assert!(agrees, "{:?}", shift);
-            }
+            is_as_listed(shift(&base, &new), &[(base, new)])?;
+        }
+
+        #[test]
+        fn within_blocks_it_is_that_of_all_arrangements(
+            blocks in prop::collection::vec(block(4), 1..4),
+        ) {
+            is_as_listed(blocked(&blocks), &blocks)?;
+        }
+
+        #[test]
+        fn what_a_block_shares_changes_nothing(
+            blocks in prop::collection::vec((block(4), -64..64i32), 1..6),
+        ) {
+            let moved: Vec<Block> = blocks
+                .iter()
+                .map(|((x, y), by)| {
+                    let by = |v: &f64| v + f64::from(*by);
+                    (x.iter().map(by).collect(), y.iter().map(by).collect())
+                })
+                .collect();
+            let blocks: Vec<Block> = blocks.into_iter().map(|(block, _)| block).collect();
+            let (before, after) = (blocked(&blocks), blocked(&moved));
+            prop_assert_eq!(before.p, after.p);
+            prop_assert!((before.estimate - after.estimate).abs() < 1e-9);
+        }
+
+        #[test]
+        fn the_other_way_within_blocks_is_its_negative(
+            blocks in prop::collection::vec(block(9), 1..5),
+        ) {
+            let other: Vec<Block> = blocks.iter().cloned().map(|(x, y)| (y, x)).collect();
+            let (there, back) = (blocked(&blocks), blocked(&other));
+            prop_assert_eq!((there.p, there.least_p), (back.p, back.least_p));
+            prop_assert_eq!(there.estimate, -back.estimate);
+            prop_assert_eq!(there.interval, back.interval.map(|(low, high)| (-high, -low)));
         }
 
         #[test]
