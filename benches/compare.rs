@@ -1,4 +1,5 @@
-//! How long does it take to compare two runs of 250 metrics, 10 replicates and 1,000 samples?
+//! How long does it take to compare two runs of 250 metrics and 1,000 samples, with 10, 14 and 30
+//! replicates?
 //!
 //! `make bench` runs it. The runs are made up from a fixed seed: each sample lies a few per cent
 //! around the level of its replicate, in steps of a clock of 25 ticks.
@@ -13,7 +14,7 @@ use kernmark::run::Run;
 use kernmark::session::Reader;
 
 const METRICS: usize = 250;
-const REPLICATES: usize = 10;
+const REPLICATES: [usize; 3] = [10, 14, 30];
 const SAMPLES: usize = 1000;
 /// How often each part is timed; the median counts.
 const TIMES: usize = 11;
@@ -39,9 +40,9 @@ fn samples(random: &mut fastrand::Rng) -> Vec<(u64, u64)> {
 }
 
 /// The record stream of a run.
-fn stream(random: &mut fastrand::Rng) -> String {
+fn stream(random: &mut fastrand::Rng, replicates: usize) -> String {
     let mut lines = Vec::new();
-    for _ in 0..REPLICATES {
+    for _ in 0..replicates {
         let start = lines.len();
         push(
             &mut lines,
@@ -94,13 +95,19 @@ fn median_time<T>(mut what: impl FnMut() -> T) -> Duration {
 
 fn main() {
     let mut random = fastrand::Rng::with_seed(1);
-    let streams = [stream(&mut random), stream(&mut random)];
+    for replicates in REPLICATES {
+        time(&mut random, replicates);
+    }
+}
+
+fn time(random: &mut fastrand::Rng, replicates: usize) {
+    let streams = [stream(random, replicates), stream(random, replicates)];
     let [base, new] = streams.each_ref().map(|stream| read(stream));
     let comparison = Comparison::of(&base, &new, Options::default());
     assert_eq!(comparison.family, METRICS, "every metric is tested");
     let reading = median_time(|| streams.each_ref().map(|stream| read(stream)));
     let comparing = median_time(|| Comparison::of(&base, &new, Options::default()));
-    println!("two runs of {METRICS} metrics, {REPLICATES} replicates, {SAMPLES} samples:");
+    println!("two runs of {METRICS} metrics, {replicates} replicates, {SAMPLES} samples:");
     println!(
         "reading   {:6.1} ms ({:.1} MB)",
         reading.as_secs_f64() * 1e3,

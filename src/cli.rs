@@ -52,7 +52,8 @@ print records: over a serial line, from a shell command, from a file (- is stand
 
 /// What the environment changes, for people.
 pub const ENVIRONMENT: &str = "\
-XDG_DATA_HOME   runs are saved in kernmark/runs below it (default: ~/.local/share)
+XDG_DATA_HOME   runs are saved in kernmark/runs below it, what `kernmark noise` finds in
+                kernmark/noise (default: ~/.local/share)
 XDG_CACHE_HOME  what is built for other kernels is kept in kernmark below it, and the agent where
                 programs must not run from memory (default: ~/.cache)
 XDG_CONFIG_HOME descriptions of targets are looked for in kernmark/targets below it (default:
@@ -103,6 +104,21 @@ pub enum Command {
     /// Say whether two saved runs differ, metric by metric
     #[command(after_help = after_help())]
     Compare(Compare),
+    /// Measure two targets or variants in turns and say whether they differ
+    ///
+    /// A and B are measured replicate by replicate, in random order within blocks, so that what
+    /// changes on the machine meanwhile befalls both. Both runs are saved; `kernmark compare A B`
+    /// says the same of the files.
+    #[command(after_help = after_help())]
+    Ab(Ab),
+    /// Find out how far unchanged runs lie apart here, for compare and ab to allow for
+    ///
+    /// Measures the same again and again, each time a run of its own that is saved. How far these
+    /// lie apart is kept, metric by metric: from then on `compare` and `ab` call no smaller change
+    /// of what was measured on this machine in this configuration a change. Also says how often
+    /// the gate of `compare` would have raised a false alarm.
+    #[command(after_help = after_help())]
+    Noise(Noise),
     /// List the targets that `--on` can name, their boards and variants
     Targets(Targets),
     /// Look for what disturbs measurements on this machine, and say what to do about it
@@ -340,10 +356,18 @@ pub struct Compare {
     #[arg(long = "new", value_name = "FILE")]
     pub more_new: Vec<PathBuf>,
 
+    /// How the runs are compared.
+    #[command(flatten)]
+    pub judging: Judging,
+}
+
+/// How runs are compared, and what is made of it.
+#[derive(Args, Debug, Default)]
+pub struct Judging {
     /// Changes of at most so many per cent are none
     ///
-    /// Of what has noise the margin is 2 % at least. Where instructions are exact, every change
-    /// counts unless a margin is given.
+    /// Of what has noise the margin is 2 % at least, and what `kernmark noise` has found where that
+    /// is more. Where instructions are exact, every change counts unless a margin is given.
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "0", hide_default_value = true)]
     pub margin: f64,
 
@@ -358,6 +382,56 @@ pub struct Compare {
     /// How to print the comparison
     #[arg(long, value_enum, default_value_t)]
     pub format: CompareFormat,
+}
+
+/// The arguments of `ab`.
+#[derive(Args, Debug)]
+pub struct Ab {
+    /// The base: a target as --on takes it elsewhere (linux, freertos:m4, exec:COMMAND); with
+    /// --on a variant (default, canaries+O3) or an option (key=value) of that target
+    #[arg(value_name = "A")]
+    pub base: String,
+
+    /// What it is compared with, given in the same way; the same as A shows what this machine
+    /// lets one see
+    #[arg(value_name = "B")]
+    pub new: String,
+
+    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+
+    /// The target that A and B are variants of
+    #[arg(long, value_name = "SPEC", long_help = ON_LONG)]
+    pub on: Option<String>,
+
+    /// How much is measured: replicates and samples of each side, the time of both together.
+    #[command(flatten)]
+    pub effort: Effort,
+
+    /// How the two are compared.
+    #[command(flatten)]
+    pub judging: Judging,
+}
+
+/// The arguments of `noise`.
+#[derive(Args, Debug)]
+pub struct Noise {
+    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+
+    /// What to measure
+    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", help = ON, long_help = ON_LONG)]
+    pub on: Spec,
+
+    /// Runs that are made [of Linux each takes 25 s]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=1000), default_value = "10")]
+    pub rounds: u32,
+
+    /// How much is measured in each run.
+    #[command(flatten)]
+    pub effort: Effort,
 }
 
 /// What a gate does not let through.

@@ -1,9 +1,11 @@
 //! The commands: what each [`cli::Command`] does. Their exit status is returned, never taken.
 
+mod ab;
 mod compare;
 mod coverage;
 mod import;
 mod matrix;
+mod noise;
 pub mod run;
 mod targets;
 
@@ -63,6 +65,8 @@ pub fn dispatch(arguments: Arguments) -> Outcome {
         Some(Command::Show(arguments)) => show(&arguments),
         Some(Command::Import(arguments)) => import::import(&arguments),
         Some(Command::Compare(arguments)) => compare::compare(&arguments),
+        Some(Command::Ab(arguments)) => ab::ab(&arguments),
+        Some(Command::Noise(arguments)) => noise::noise(&arguments),
         Some(Command::Targets(arguments)) => targets::targets(&arguments),
         Some(Command::Doctor) => examine(),
         Some(Command::Completions { shell }) => {

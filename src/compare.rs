@@ -2,11 +2,13 @@
 //!
 //! The method and its limits are in `doc/method.md`, section "Comparing".
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::histogram::Histogram;
+use crate::noise::Floors;
 use crate::run::{Fact, Replicate, Run, Session, Statistic, Unit};
-use crate::stats::{self, Shift};
+use crate::session::BLOCK;
+use crate::stats::{self, Block, Draws, Shift};
 use crate::summary::{self, Status, Values};
 
 /// The least equivalence margin of what has noise, as a share: changes of a machine between
@@ -125,6 +127,9 @@ pub struct Compared {
     pub ratio: Option<f64>,
     /// The interval of the ratio.
     pub interval: Option<(f64, f64)>,
+    /// The equivalence margin of the ratio, as a share, where it was tested: that of the
+    /// comparison, or the floor of this metric's noise where that is more.
+    pub margin: Option<f64>,
     /// What the verdict rests on.
     pub basis: Basis,
     /// What the report says.
@@ -164,8 +169,12 @@ pub struct Comparison {
     pub metrics: Vec<Compared>,
     /// How many of them were tested: the family.
     pub family: usize,
-    /// The equivalence margin of what was tested, as a share.
+    /// The equivalence margin of what was tested, as a share; that of a metric can be wider.
     pub margin: f64,
+    /// The blocks that the test kept to, where the sides were measured interleaved.
+    pub blocks: Option<usize>,
+    /// Where the floors of noise come from that widened margins.
+    pub floors: Vec<String>,
     /// Conditions in which the sides differ.
     pub differences: Vec<Difference>,
     /// Tests that could not reach [`LEVEL`] at the gate, had they been as clear as they can be.
@@ -188,15 +197,31 @@ pub struct Hopeless {
 }
 
 impl Comparison {
-    /// Compares the replicates of two runs.
+    /// Compares the replicates of two runs, without floors.
     #[must_use]
     pub fn of(base: &Run, new: &Run, options: Options) -> Self {
+        Self::with_floors(base, new, options, &Floors::default())
+    }
+
+    /// Compares the replicates of two runs. Two that were measured interleaved are compared also
+    /// where conditions differ: whoever measured them so asked for it.
+    #[must_use]
+    pub fn with_floors(base: &Run, new: &Run, options: Options, floors: &Floors) -> Self {
         let differences = differences(base, new);
+        let pair = Pair::of(base, new);
+        let blocks = pair.as_ref().and_then(|pair| pair.blocks.as_ref());
+        let conditions = match pair {
+            Some(_) => Conditions::Across,
+            None => options.conditions,
+        };
         let (base, new) = (summary::values(base), summary::values(new));
-        let judge = Judge {
+        let mut judge = Judge {
             asked: options.margin,
             margin: options.margin.max(LEAST_MARGIN),
-            conditions: options.conditions,
+            floors,
+            blocks,
+            draws: Draws::default(),
+            conditions,
             differences: &differences,
         };
         let mut drafts = Vec::new();
@@ -216,15 +241,17 @@ impl Comparison {
         let tested = drafts.iter_mut().filter(|draft| draft.shift.is_some());
         for (draft, ((q, holm), p)) in tested.zip(adjusted) {
             draft.metric.basis = Basis::Test { p: *p, q, holm };
-            draft.metric.verdict = judge.verdict(draft, q);
-            draft.metric.gate = judge.verdict(draft, holm);
+            draft.metric.verdict = verdict(draft, q);
+            draft.metric.gate = verdict(draft, holm);
         }
         Comparison {
             metrics: drafts.into_iter().map(|draft| draft.metric).collect(),
             family: p.len(),
             margin: judge.margin,
+            blocks: blocks.map(Blocks::count),
+            floors: floors.sources().to_vec(),
             hopeless,
-            conditions: options.conditions,
+            conditions,
             differences,
         }
     }
@@ -251,21 +278,23 @@ impl Comparison {
 /// A metric whose verdict waits for the other tests.
 struct Draft {
     metric: Compared,
+    /// Of logarithms where there is a ratio.
     shift: Option<Shift>,
-    /// Whether the shift is one of logarithms.
-    has_ratio: bool,
 }
 
 struct Judge<'a> {
     asked: f64,
     margin: f64,
+    floors: &'a Floors,
+    blocks: Option<&'a Blocks>,
+    draws: Draws,
     conditions: Conditions,
     differences: &'a [Difference],
 }
 
 impl Judge<'_> {
     /// `None` when neither side has a number.
-    fn draft(&self, base: Option<&Values>, new: Option<&Values>) -> Option<Draft> {
+    fn draft(&mut self, base: Option<&Values>, new: Option<&Values>) -> Option<Draft> {
         let measured = |side: Option<&Values>| side.is_some_and(|v| v.status == Status::Ok);
         let any = base.filter(|_| measured(base)).or(new)?;
         let mut metric = Compared {
@@ -275,6 +304,7 @@ impl Judge<'_> {
             new: new.and_then(side),
             ratio: None,
             interval: None,
+            margin: None,
             basis: Basis::None,
             verdict: Verdict::Incomparable,
             gate: Verdict::Incomparable,
@@ -284,7 +314,6 @@ impl Judge<'_> {
             Some(Draft {
                 metric,
                 shift: None,
-                has_ratio: false,
             })
         };
         let (base, new) = match (measured(base), measured(new)) {
@@ -314,8 +343,18 @@ impl Judge<'_> {
             let scale = |v: &f64| if has_ratio { v.ln() } else { *v };
             side.values.iter().map(scale).collect()
         };
-        let shift = Shift::between(&scaled(base), &scaled(new))?;
+        let (base_values, new_values) = (scaled(base), scaled(new));
+        let blocks = match self.blocks {
+            Some(blocks) => blocks.split((base, &base_values), (new, &new_values)),
+            None => vec![(base_values, new_values)],
+        };
+        let Some(shift) = Shift::between_blocks(&blocks, &mut self.draws) else {
+            let why = "no block holds values of both sides";
+            metric.set(Verdict::Inconclusive, Some(why.to_owned()));
+            return alone(metric);
+        };
         if has_ratio {
+            metric.margin = Some(self.margin.max(self.floors.of(&metric.id)));
             metric.ratio = Some(shift.estimate.exp());
             let interval = shift.interval;
             metric.interval = interval.map(|(low, high)| (low.exp(), high.exp()));
@@ -333,7 +372,6 @@ impl Judge<'_> {
         Some(Draft {
             metric,
             shift: Some(shift),
-            has_ratio,
         })
     }
 
@@ -395,28 +433,118 @@ impl Judge<'_> {
         metric.verdict = verdict;
         metric.gate = verdict;
     }
+}
 
-    /// The verdict on a test, by its adjusted p value.
-    fn verdict(&self, draft: &Draft, adjusted: f64) -> Verdict {
-        let Some(shift) = draft.shift else {
-            return draft.metric.verdict;
-        };
-        let margin = if draft.has_ratio {
-            self.margin.ln_1p()
-        } else {
-            0.0
-        };
-        let within = |(low, high): (f64, f64)| -margin <= low && high <= margin;
-        if shift.interval.is_some_and(within) {
-            Verdict::Equivalent
-        } else if adjusted > LEVEL || shift.estimate.abs() <= margin {
-            Verdict::Inconclusive
-        } else if shift.estimate > 0.0 {
-            Verdict::Regressed
-        } else {
-            Verdict::Improved
-        }
+/// The verdict on a test, by its adjusted p value.
+fn verdict(draft: &Draft, adjusted: f64) -> Verdict {
+    let Some(shift) = draft.shift else {
+        return draft.metric.verdict;
+    };
+    let margin = draft.metric.margin.map_or(0.0, f64::ln_1p);
+    let within = |(low, high): (f64, f64)| -margin <= low && high <= margin;
+    if shift.interval.is_some_and(within) {
+        Verdict::Equivalent
+    } else if adjusted > LEVEL || shift.estimate.abs() <= margin {
+        Verdict::Inconclusive
+    } else if shift.estimate > 0.0 {
+        Verdict::Regressed
+    } else {
+        Verdict::Improved
     }
+}
+
+/// Two sides that were measured interleaved with each other.
+struct Pair {
+    /// `None` where a damaged stream does not tell reliably which sessions lie in which block.
+    blocks: Option<Blocks>,
+}
+
+/// The block of each session of two sides.
+struct Blocks {
+    base: Vec<String>,
+    new: Vec<String>,
+}
+
+impl Pair {
+    /// `None` unless every session was measured in a block of a measurement that measured both
+    /// sides.
+    fn of(base: &Run, new: &Run) -> Option<Self> {
+        let blocks = |run: &Run| -> Option<Vec<String>> {
+            let of = |session: &Session| told(&session.facts, BLOCK).pop_first();
+            run.sessions.iter().map(of).collect()
+        };
+        let (base_blocks, new_blocks) = (blocks(base)?, blocks(new)?);
+        // What stands before the number of the block names the measurement.
+        let measurements = |blocks: &[String]| -> BTreeSet<String> {
+            let name = |block: &String| {
+                block
+                    .rsplit_once(' ')
+                    .map_or("", |(name, _)| name)
+                    .to_owned()
+            };
+            blocks.iter().map(name).collect()
+        };
+        let is_whole = |run: &Run| run.damage.damaged + run.damage.gaps == 0;
+        let is_pair =
+            !base_blocks.is_empty() && measurements(&base_blocks) == measurements(&new_blocks);
+        is_pair.then(|| Pair {
+            blocks: (is_whole(base) && is_whole(new)).then_some(Blocks {
+                base: base_blocks,
+                new: new_blocks,
+            }),
+        })
+    }
+}
+
+impl Blocks {
+    /// How many blocks hold sessions of both sides.
+    fn count(&self) -> usize {
+        let new: BTreeSet<&String> = self.new.iter().collect();
+        let base: BTreeSet<&String> = self.base.iter().collect();
+        base.intersection(&new).count()
+    }
+
+    /// The values of both sides, one for each replicate, block by block.
+    fn split(&self, base: (&Values, &[f64]), new: (&Values, &[f64])) -> Vec<Block> {
+        let mut blocks: BTreeMap<&str, Block> = BTreeMap::new();
+        for (replicate, value) in base.0.replicates.iter().zip(base.1) {
+            let block = self.base[replicate.session].as_str();
+            blocks.entry(block).or_default().0.push(*value);
+        }
+        for (replicate, value) in new.0.replicates.iter().zip(new.1) {
+            let block = self.new[replicate.session].as_str();
+            blocks.entry(block).or_default().1.push(*value);
+        }
+        blocks.into_values().collect()
+    }
+}
+
+/// How many of so many replicates each block of an interleaved measurement holds: as many blocks
+/// as can be, so that what drifts on the machine befalls both sides of each, but so few that a
+/// single change among `family` metrics can still hold at the gate; in one block where none is few
+/// enough. The sizes differ by one at most.
+///
+/// 10 replicates and 300 metrics make 4 blocks: 2 of C(6, 3)^2 C(4, 2)^2 is 0.00014, below
+/// 0.05 / 300.
+#[must_use]
+pub fn block_sizes(replicates: usize, family: usize) -> Vec<usize> {
+    let split = |count: usize| -> Vec<usize> {
+        let (size, larger) = (replicates / count, replicates % count);
+        (0..count)
+            .map(|at| size + usize::from(at < larger))
+            .collect()
+    };
+    let needed = LEVEL / family.max(1) as f64;
+    let is_enough = |sizes: &Vec<usize>| {
+        let both: Vec<(usize, usize)> = sizes.iter().map(|n| (*n, *n)).collect();
+        stats::least_p(&both) <= needed
+    };
+    let most = replicates.max(1);
+    (1..=most)
+        .rev()
+        .map(split)
+        .find(is_enough)
+        .unwrap_or_else(|| split(1))
 }
 
 impl Compared {
@@ -527,32 +655,30 @@ const BUILD: [&str; 3] = ["flags", "configuration", "kernel_port"];
 
 type SessionValue = fn(&Session) -> String;
 
-/// Conditions in which two runs differ; where a side does not tell, it does not differ.
+/// A condition of a run and what the run tells of it: nothing, a value, or several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stated {
+    /// Whether it is one of the machine.
+    pub of: Condition,
+    /// Its name, such as `cpu_model`.
+    pub name: &'static str,
+    /// Its values, not yet safe to show.
+    pub values: BTreeSet<String>,
+}
+
+/// The conditions that matter to a comparison, as a run tells them: those of the machine only
+/// where it is the one that was measured.
 #[must_use]
-pub fn differences(base: &Run, new: &Run) -> Vec<Difference> {
-    let mut found = Vec::new();
-    let mut differ = |of, name, base: BTreeSet<String>, new: BTreeSet<String>| {
-        if !base.is_empty() && !new.is_empty() && base != new {
-            let text = |values: BTreeSet<String>| Vec::from_iter(values).join("` and `");
-            found.push(Difference {
-                of,
-                name,
-                base: text(base),
-                new: text(new),
-            });
-        }
-    };
-    let is_machine = |run: &Run| !told(&run.host, "cpu_model").is_empty() && run.is_of_its_host();
-    if is_machine(base) && is_machine(new) {
+pub fn conditions(run: &Run) -> Vec<Stated> {
+    let mut all = Vec::new();
+    let mut state = |of, name, values| all.push(Stated { of, name, values });
+    if !told(&run.host, "cpu_model").is_empty() && run.is_of_its_host() {
         for name in MACHINE {
-            let values = |run: &Run| {
-                let mut values = told(&run.host, name);
-                if values.is_empty() && TOLD_IF_THERE.contains(&name) {
-                    values.insert("none".to_owned());
-                }
-                values
-            };
-            differ(Condition::Machine, name, values(base), values(new));
+            let mut values = told(&run.host, name);
+            if values.is_empty() && TOLD_IF_THERE.contains(&name) {
+                values.insert("none".to_owned());
+            }
+            state(Condition::Machine, name, values);
         }
     }
     let parts: [(&'static str, SessionValue); 3] = [
@@ -564,23 +690,38 @@ pub fn differences(base: &Run, new: &Run) -> Vec<Difference> {
     ];
     let configuration = Condition::Configuration;
     for (name, value) in parts {
-        let of = |run: &Run| -> BTreeSet<String> { run.sessions.iter().map(value).collect() };
-        differ(configuration, name, of(base), of(new));
+        state(
+            configuration,
+            name,
+            run.sessions.iter().map(value).collect(),
+        );
     }
     for name in TARGET {
-        let values = |run: &Run| told(&run.host, name);
-        differ(configuration, name, values(base), values(new));
+        state(configuration, name, told(&run.host, name));
     }
     for name in BUILD {
-        let values = |run: &Run| -> BTreeSet<String> {
-            run.sessions
-                .iter()
-                .flat_map(|session| told(&session.facts, name))
-                .collect()
-        };
-        differ(configuration, name, values(base), values(new));
+        let values = run.sessions.iter().flat_map(|s| told(&s.facts, name));
+        state(configuration, name, values.collect());
     }
-    found
+    all
+}
+
+/// Conditions in which two runs differ; where a side does not tell, it does not differ.
+#[must_use]
+pub fn differences(base: &Run, new: &Run) -> Vec<Difference> {
+    let text = |values: BTreeSet<String>| Vec::from_iter(values).join("` and `");
+    let others = conditions(new);
+    let both = conditions(base).into_iter().filter_map(|base| {
+        let new = others.iter().find(|new| new.name == base.name)?;
+        let is_told = !base.values.is_empty() && !new.values.is_empty();
+        (is_told && base.values != new.values).then(|| Difference {
+            of: base.of,
+            name: base.name,
+            base: text(base.values),
+            new: text(new.values.clone()),
+        })
+    });
+    both.collect()
 }
 
 fn told(facts: &[Fact], name: &str) -> BTreeSet<String> {

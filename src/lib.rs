@@ -8,7 +8,8 @@
 //! 3. [`histogram`] holds the exact distribution of the samples of one metric.
 //! 4. [`stats`] holds the statistics, pure functions with their sources.
 //! 5. [`summary`] makes one line per metric of a run: value, interval, tails, status.
-//!    [`matrix`] puts several runs side by side, [`compare`] says whether two differ.
+//!    [`matrix`] puts several runs side by side, [`compare`] says whether two differ, [`noise`]
+//!    how far unchanged ones do.
 //! 6. [`machine`] reads what the machine is; [`doctor`] judges what on it makes numbers worse.
 //! 7. [`report`] makes text for people, [`export`] what other programs read, [`catalog`] the page of all metrics.
 //! 8. [`cli`] takes the arguments apart, [`filter`] picks metrics.
@@ -35,6 +36,7 @@ pub mod interrupt;
 pub mod machine;
 pub mod matrix;
 pub mod measure;
+pub mod noise;
 pub mod progress;
 pub mod record;
 pub mod reference;

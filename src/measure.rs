@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::progress::Position;
 use crate::record::{self, Line};
 use crate::run::{Entry, Fact, Metric, Outcome, Run, Unit};
-use crate::session::{Event, Reader};
+use crate::session::{self, Event, Reader};
 use crate::target::{Ending, Order, Orders, Target};
 
 /// The case that every run measures, and first: it tells what a time stamp costs.
@@ -94,12 +94,21 @@ impl<'a> Recording<'a> {
             open: false,
         };
         for fact in facts {
-            let pairs = [("name", fact.name.as_str())];
-            for line in record::write(recording.next, "host", &pairs, Some(&fact.value)) {
-                recording.line(format!("{line}\n").as_bytes());
-            }
+            recording.fact(&fact.name, &fact.value);
         }
         recording
+    }
+
+    fn fact(&mut self, name: &str, value: &str) {
+        for line in record::write(self.next, "host", &[("name", name)], Some(value)) {
+            self.line(format!("{line}\n").as_bytes());
+        }
+    }
+
+    /// Says in which block of an interleaved measurement the sessions lie that follow.
+    pub fn block(&mut self, block: &str) {
+        self.next = 0;
+        self.fact(session::BLOCK, block);
     }
 
     /// Takes one line of a stream, with its line end if it has one.
@@ -236,106 +245,49 @@ pub fn cases(catalog: &[Entry], selected: impl Fn(&Entry) -> bool) -> Vec<String
     cases
 }
 
-/// Measures the cases; where the target takes them in any order, the first of them comes first in
-/// each replicate and the others in random order.
-///
-/// # Errors
-///
-/// The agent cannot be started. An agent that starts and fails is told in the
-/// recording and in the result.
-pub fn measure(
-    target: &mut dyn Target,
-    plan: &Plan,
-    catalog: &[Entry],
-    cases: &[String],
-    recording: &mut Recording,
-    progress: &mut dyn FnMut(&Position),
-) -> Result<Measured, String> {
-    let mut measurement = Measurement {
-        target,
-        plan,
-        all: all_cases(catalog),
-        recording,
-        progress,
-        pace: Pace::new(plan.time, plan.runs, cases.len()),
-        started: Instant::now(),
-        cases: cases.to_vec(),
-        done: 0,
-        hangs: 0,
-        notices: Vec::new(),
-        partial: false,
-    };
-    let end = measurement.replicates()?;
-    Ok(Measured {
-        end,
-        partial: measurement.partial,
-        notices: measurement.notices,
-    })
+/// What is measured in each replicate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// These cases of a target that takes orders: where it takes them in any order, the first of
+    /// them comes first in each replicate and the others in random order.
+    Cases {
+        /// The ids of the cases.
+        cases: Vec<String>,
+        /// The ids of all cases, in the catalog's order.
+        all: Vec<String>,
+    },
+    /// What a target that takes no orders measures by itself.
+    Listen,
 }
 
-/// All cases, each once, in the catalog's order.
-fn all_cases(catalog: &[Entry]) -> Vec<String> {
-    let mut cases: Vec<String> = Vec::new();
-    for entry in catalog {
-        if !cases.contains(&entry.case) {
-            cases.push(entry.case.clone());
-        }
-    }
-    cases
-}
-
-/// Reads what a target that takes no orders measures by itself, so many times.
-///
-/// # Errors
-///
-/// The target cannot be listened to at all. One that fails is told in the recording and in the
-/// result.
-pub fn listen(
-    target: &mut dyn Target,
-    times: u32,
-    recording: &mut Recording,
-    progress: &mut dyn FnMut(&Position),
-) -> Result<Measured, String> {
-    let mut measured = Measured {
-        end: End::Complete,
-        partial: false,
-        notices: Vec::new(),
-    };
-    let (mut done, started) = (0, Instant::now());
-    for _ in 0..times {
-        let mut cases = 0;
-        let heard = target.session(&Order::Listen, &mut |line| {
-            if let Some(Event::Begin { case, .. }) = recording.line(line) {
-                progress(&Position {
-                    case: &case,
-                    done: done + cases,
-                    total: None,
-                    time: started.elapsed(),
-                });
-                cases += 1;
+impl Work {
+    /// To measure these cases of a catalog.
+    #[must_use]
+    pub fn cases(catalog: &[Entry], cases: Vec<String>) -> Self {
+        let mut all: Vec<String> = Vec::new();
+        for entry in catalog {
+            if !all.contains(&entry.case) {
+                all.push(entry.case.clone());
             }
-        });
-        let ending = match heard {
-            // What was measured until then is worth something.
-            Err(why) if done + cases > 0 => Ending::Lost(why),
-            other => other?,
-        };
-        done += cases;
-        let stopped = || "its records stopped in the middle of a session".to_owned();
-        let fault = ending.fault().or_else(|| recording.open.then(stopped));
-        if let Some(fault) = fault {
-            recording.cut(&fault);
-            measured.partial = true;
-            measured.notices.push(fault);
-            measured.end = match ending {
-                Ending::Interrupted => End::Interrupted,
-                _ => End::GivenUp,
-            };
-            break;
+        }
+        Work::Cases { cases, all }
+    }
+}
+
+/// Makes all replicates of a run, one after the other.
+///
+/// # Errors
+///
+/// As [`Measurement::replicate`].
+pub fn measure(
+    mut measurement: Measurement,
+    progress: &mut dyn FnMut(&Position),
+) -> Result<Measured, String> {
+    loop {
+        if let Some(end) = measurement.replicate(progress)? {
+            return Ok(measurement.finish(end));
         }
     }
-    measured.notices.extend(recording.refused());
-    Ok(measured)
 }
 
 /// What shows that a clock that should be exact is not: metrics whose replicates differ.
@@ -371,17 +323,18 @@ pub fn inexact(run: &Run) -> Option<String> {
     })
 }
 
-struct Measurement<'a, 'b> {
+/// A run in the making, replicate by replicate.
+pub struct Measurement<'a, 'b> {
     target: &'a mut dyn Target,
-    plan: &'a Plan,
-    /// All cases of the catalog, in its order.
-    all: Vec<String>,
+    plan: Plan,
     recording: &'a mut Recording<'b>,
-    progress: &'a mut dyn FnMut(&Position),
+    work: Work,
     pace: Pace,
-    started: Instant,
-    /// The cases that are still tried.
-    cases: Vec<String>,
+    random: fastrand::Rng,
+    /// Time that went by in replicates.
+    spent: Duration,
+    /// Replicates that were made.
+    made: u32,
     /// Cases that are done or given up, over all replicates.
     done: usize,
     /// How often time was lost to an agent that hung.
@@ -399,46 +352,141 @@ struct Attempt {
     begun: usize,
 }
 
-impl Measurement<'_, '_> {
-    fn replicates(&mut self) -> Result<End, String> {
-        let mut random = fastrand::Rng::with_seed(self.plan.seed.into());
-        for replicate in 0..self.plan.runs {
-            let elapsed = self.started.elapsed();
-            if !self.pace.has_time(elapsed) {
-                self.notices.push(format!(
-                    "{replicate} of {} replicates fitted into the time; --time-budget gives more",
-                    self.plan.runs
-                ));
-                break;
-            }
-            let budget = self.pace.budget(elapsed, self.plan.runs - replicate);
-            let mut cases = self.cases.clone();
-            match (self.target.orders(), cases.get_mut(1..)) {
-                (Orders::Shuffled, Some(others)) => random.shuffle(others),
-                _ => cases.sort_by_key(|case| self.all.iter().position(|other| other == case)),
-            }
-            let tried = cases.len();
-            match self.replicate(cases, budget)? {
-                Some(end) => return Ok(end),
-                None if self.cases.len() == tried => {
-                    self.pace
-                        .took(budget, self.started.elapsed().saturating_sub(elapsed));
-                }
-                // The time of a replicate with a breakdown says nothing about the next.
-                None => {}
-            }
+impl<'a, 'b> Measurement<'a, 'b> {
+    /// A run of which nothing is measured yet.
+    #[must_use]
+    pub fn new(
+        target: &'a mut dyn Target,
+        plan: Plan,
+        work: Work,
+        recording: &'a mut Recording<'b>,
+    ) -> Self {
+        let cases = match &work {
+            Work::Cases { cases, .. } => cases.len(),
+            Work::Listen => 0,
+        };
+        Measurement {
+            target,
+            recording,
+            work,
+            pace: Pace::new(plan.time, plan.runs, cases),
+            random: fastrand::Rng::with_seed(plan.seed.into()),
+            plan,
+            spent: Duration::ZERO,
+            made: 0,
+            done: 0,
+            hangs: 0,
+            notices: Vec::new(),
+            partial: false,
         }
-        Ok(End::Complete)
     }
 
-    /// One replicate: one session, and one more after each breakdown. `Some` when the run is over.
-    fn replicate(
+    /// Says in which block of an interleaved measurement the next replicate lies.
+    pub fn block(&mut self, block: &str) {
+        self.recording.block(block);
+    }
+
+    /// What was measured besides what the stream says, and how it ended.
+    #[must_use]
+    pub fn finish(mut self, end: End) -> Measured {
+        if self.work == Work::Listen {
+            self.notices.extend(self.recording.refused());
+        }
+        Measured {
+            end,
+            partial: self.partial,
+            notices: self.notices,
+        }
+    }
+
+    /// Makes the next replicate. `Some` when there is none, or none after it.
+    ///
+    /// # Errors
+    ///
+    /// The agent cannot be started, and nothing is measured yet. An agent that starts and fails is
+    /// told in the recording and in the result.
+    pub fn replicate(
+        &mut self,
+        progress: &mut dyn FnMut(&Position),
+    ) -> Result<Option<End>, String> {
+        if !self.pace.has_time(self.spent) {
+            self.notices.push(format!(
+                "{} of {} replicates fitted into the time; --time-budget gives more",
+                self.made, self.plan.runs
+            ));
+            return Ok(Some(End::Complete));
+        }
+        let started = Instant::now();
+        let end = match &mut self.work {
+            Work::Listen => self.listen(started, progress)?,
+            Work::Cases { cases, all } => {
+                let (tried, mut order) = (cases.len(), cases.clone());
+                match (self.target.orders(), order.get_mut(1..)) {
+                    (Orders::Shuffled, Some(others)) => self.random.shuffle(others),
+                    _ => order.sort_by_key(|case| all.iter().position(|other| other == case)),
+                }
+                let budget = self.pace.budget(self.spent, self.plan.runs - self.made);
+                let end = self.sessions(order, budget, started, progress)?;
+                // The time of a replicate with a breakdown says nothing about the next.
+                if matches!(&self.work, Work::Cases { cases, .. } if cases.len() == tried) {
+                    self.pace.took(budget, started.elapsed());
+                }
+                end
+            }
+        };
+        self.spent += started.elapsed();
+        self.made += 1;
+        Ok(end.or((self.made >= self.plan.runs).then_some(End::Complete)))
+    }
+
+    /// Reads what the target measures by itself. `Some` when the run is over.
+    fn listen(
+        &mut self,
+        started: Instant,
+        progress: &mut dyn FnMut(&Position),
+    ) -> Result<Option<End>, String> {
+        let (recording, spent, done) = (&mut *self.recording, self.spent, self.done);
+        let mut cases = 0;
+        let heard = self.target.session(&Order::Listen, &mut |line| {
+            if let Some(Event::Begin { case, .. }) = recording.line(line) {
+                progress(&Position {
+                    case: &case,
+                    done: done + cases,
+                    total: None,
+                    time: spent + started.elapsed(),
+                });
+                cases += 1;
+            }
+        });
+        self.done += cases;
+        let ending = match heard {
+            // What was measured until then is worth something.
+            Err(why) if self.done > 0 => Ending::Lost(why),
+            other => other?,
+        };
+        let stopped = || "its records stopped in the middle of a session".to_owned();
+        let fault = ending.fault().or_else(|| self.recording.open.then(stopped));
+        Ok(fault.map(|fault| {
+            self.recording.cut(&fault);
+            self.partial = true;
+            self.notices.push(fault);
+            match ending {
+                Ending::Interrupted => End::Interrupted,
+                _ => End::GivenUp,
+            }
+        }))
+    }
+
+    /// One session, and one more after each breakdown. `Some` when the run is over.
+    fn sessions(
         &mut self,
         mut left: Vec<String>,
         budget: Option<Duration>,
+        started: Instant,
+        progress: &mut dyn FnMut(&Position),
     ) -> Result<Option<End>, String> {
         while !left.is_empty() {
-            let attempt = match self.attempt(&mut left, budget) {
+            let attempt = match self.attempt(&mut left, budget, started, progress) {
                 // What was measured until then is worth something.
                 Err(why) if self.done > 0 => {
                     self.notices.push(why);
@@ -465,7 +513,9 @@ impl Measurement<'_, '_> {
             // Hangs in a case are counted; what ends at once could go on for ever.
             let counted = attempt.open.is_some() && attempt.ending.costs_time();
             if let Some(guilty) = attempt.open {
-                self.cases.retain(|case| *case != guilty);
+                if let Work::Cases { cases, .. } = &mut self.work {
+                    cases.retain(|case| *case != guilty);
+                }
                 self.notices.push(format!("{guilty}: {fault}"));
             } else {
                 self.notices.push(fault);
@@ -482,7 +532,7 @@ impl Measurement<'_, '_> {
                 ));
                 return Ok(Some(End::GivenUp));
             }
-            if self.pace.is_over(self.started.elapsed()) {
+            if self.pace.is_over(self.spent + started.elapsed()) {
                 self.notices
                     .push("no time is left for what the agent's failures held up".to_owned());
                 return Ok(Some(End::GivenUp));
@@ -496,16 +546,22 @@ impl Measurement<'_, '_> {
         &mut self,
         left: &mut Vec<String>,
         budget: Option<Duration>,
+        started: Instant,
+        progress: &mut dyn FnMut(&Position),
     ) -> Result<Attempt, String> {
+        let all = match &self.work {
+            Work::Cases { all, .. } => all.clone(),
+            Work::Listen => Vec::new(),
+        };
         let order = Order::Run {
             settings: self.settings(budget),
             cases: left.clone(),
-            all: self.all.clone(),
+            all,
         };
         let mut open = None;
         let mut begun = 0;
-        let (recording, progress) = (&mut *self.recording, &mut *self.progress);
-        let (pace, started, done) = (&self.pace, self.started, &mut self.done);
+        let recording = &mut *self.recording;
+        let (pace, spent, done) = (&self.pace, self.spent, &mut self.done);
         let ending = self
             .target
             .session(&order, &mut |line| match recording.line(line) {
@@ -514,7 +570,7 @@ impl Measurement<'_, '_> {
                     let before = left.len();
                     left.retain(|other| *other != case);
                     begun += before - left.len();
-                    progress(&pace.position(&case, *done, started.elapsed()));
+                    progress(&pace.position(&case, *done, spent + started.elapsed()));
                     open = Some(case);
                 }
                 Some(Event::End { .. }) => {
@@ -725,6 +781,16 @@ mod tests {
         }
     }
 
+    fn plan(runs: u32) -> Plan {
+        Plan {
+            runs,
+            samples: 5,
+            time: None,
+            seed: 1,
+            settings: Vec::new(),
+        }
+    }
+
     fn play(runs: u32, sessions: Vec<(Vec<&'static str>, Ending)>) -> (Measured, Vec<Vec<String>>) {
         play_on(Orders::Shuffled, runs, sessions)
     }
@@ -739,24 +805,13 @@ mod tests {
             orders: Vec::new(),
             takes,
         };
-        let plan = Plan {
-            runs,
-            samples: 5,
-            time: None,
-            seed: 1,
-            settings: Vec::new(),
-        };
+        let plan = plan(runs);
         let cases = ["a", "b"].map(str::to_owned);
         let catalog = [entry("b", "b"), entry("a", "a")];
-        let measured = measure(
-            &mut target,
-            &plan,
-            &catalog,
-            &cases,
-            &mut Recording::new(&[], &mut io::sink()),
-            &mut |_| {},
-        )
-        .unwrap();
+        let (mut sink, work) = (io::sink(), Work::cases(&catalog, cases.to_vec()));
+        let mut recording = Recording::new(&[], &mut sink);
+        let measurement = Measurement::new(&mut target, plan, work, &mut recording);
+        let measured = measure(measurement, &mut |_| {}).unwrap();
         (measured, target.orders)
     }
 
@@ -806,7 +861,9 @@ mod tests {
             };
             let mut sink = io::sink();
             let mut recording = Recording::new(&[], &mut sink);
-            listen(&mut target, times, &mut recording, &mut |_| {}).unwrap()
+            let work = Work::Listen;
+            let measurement = Measurement::new(&mut target, plan(times), work, &mut recording);
+            measure(measurement, &mut |_| {}).unwrap()
         };
         let whole = || (vec![HELLO, BEGIN_A, END_A, "bye records=3"], Ending::Done);
         let measured = heard(2, vec![whole(), whole()]);

@@ -12,6 +12,10 @@ use crate::run::{
     Clock, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Stat, Ticks, Unit,
 };
 
+/// The `host` fact that is one of the sessions that follow it, not of the run: the block of an
+/// interleaved measurement that they belong to.
+pub const BLOCK: &str = "block";
+
 /// What has just happened in the stream, for whoever shows progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -88,6 +92,8 @@ pub struct Reader {
     /// The metrics of each case, by the catalog.
     cases: HashMap<String, Vec<String>>,
     speaker: Option<Speaker>,
+    /// The block that the next sessions were measured in.
+    block: Option<String>,
     refused: Option<Refused>,
 }
 
@@ -413,12 +419,22 @@ impl Reader {
             return None;
         };
         let index = (mode == "run").then(|| {
-            self.run.sessions.push(session);
+            self.run.sessions.push(self.in_block(session));
             self.run.sessions.len() - 1
         });
         let role = index.map_or(Role::List, Role::Measure);
         self.speaker = Some(Speaker::new(role, record));
         Some(Event::Hello(index))
+    }
+
+    /// The session with the fact that says in which block it was measured.
+    fn in_block(&self, mut session: Session) -> Session {
+        let block = self.block.iter().map(|value| Fact {
+            name: BLOCK.to_owned(),
+            value: value.clone(),
+        });
+        session.facts.extend(block);
+        session
     }
 
     /// Whether the record is the session's next one, with or without a gap before it.
@@ -539,6 +555,11 @@ impl Reader {
     /// `host` and `info`.
     fn fact(&mut self, record: &Record) -> Handled {
         let name = record.get("name").ok_or(Malformed)?.to_owned();
+        if name == BLOCK && self.speaker.as_ref().is_some_and(|s| s.role == Role::Host) {
+            self.block = record.text();
+            self.text_begins(record, Place::Nowhere);
+            return Ok(None);
+        }
         let place = match self.speaker.as_ref().map(|s| s.role) {
             Some(Role::Host) => Place::Host(self.run.host.len()),
             Some(Role::Measure(s)) => Place::Info(s, self.run.sessions[s].facts.len()),

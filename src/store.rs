@@ -12,6 +12,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::noise::Noise;
 use rustix::fs::{flock, renameat_with, FlockOperation, Mode, OFlags, RenameFlags, CWD};
 use rustix::io::Errno;
 
@@ -21,26 +22,108 @@ use rustix::io::Errno;
 ///
 /// Neither `XDG_DATA_HOME` nor `HOME` is set.
 pub fn directory() -> Result<PathBuf, String> {
-    directory_from(env::var_os("XDG_DATA_HOME"), env::var_os("HOME"))
+    let data = data_from(env::var_os("XDG_DATA_HOME"), env::var_os("HOME"));
+    data.map(|data| data.join("runs"))
+        .ok_or_else(|| "neither XDG_DATA_HOME nor HOME is set; use -o FILE".to_owned())
 }
 
-fn directory_from(data: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, String> {
+/// The directory `kernmark` of this user's data, where the environment names one.
+fn data_from(data: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     // A relative XDG_DATA_HOME is invalid and is to be ignored, says its specification.
     data.map(PathBuf::from)
         .filter(|path| path.is_absolute())
         .or_else(|| Some(PathBuf::from(home.filter(|home| !home.is_empty())?).join(".local/share")))
-        .map(|path| path.join("kernmark/runs"))
-        .ok_or_else(|| "neither XDG_DATA_HOME nor HOME is set; use -o FILE".to_owned())
+        .map(|path| path.join("kernmark"))
+}
+
+/// The directory of what `kernmark noise` has found, beside that of the runs.
+fn noise_directory() -> Option<PathBuf> {
+    let data = data_from(env::var_os("XDG_DATA_HOME"), env::var_os("HOME"))?;
+    Some(data.join("noise"))
+}
+
+/// Keeps what was found of a noise in place of what was known of the same target, machine and
+/// configuration; floors of metrics that were not measured now stay. Returns where it is.
+///
+/// # Errors
+///
+/// It cannot be written; then what was known is still there.
+pub fn keep_noise(noise: &Noise) -> Result<PathBuf, String> {
+    let directory = noise_directory()
+        .ok_or("neither XDG_DATA_HOME nor HOME is set, so the floors have no place")?;
+    keep_noise_in(&directory, noise)
+}
+
+fn keep_noise_in(directory: &Path, noise: &Noise) -> Result<PathBuf, String> {
+    let path = directory.join(noise.name());
+    let known = fs::read_to_string(&path).ok();
+    let known = known.and_then(|text| Noise::parse(&text).ok());
+    let mut noise = noise.clone();
+    for (id, floor) in known.into_iter().flat_map(|known| known.floors) {
+        noise.floors.entry(id).or_insert(floor);
+    }
+    let written = fs::create_dir_all(directory)
+        .and_then(|()| tempfile::NamedTempFile::new_in(directory))
+        .and_then(|mut file| {
+            file.write_all(noise.text().as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(&path).map_err(|error| error.error)
+        });
+    written
+        .map(|_| path.clone())
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// All that `kernmark noise` has found, each with its file, and what is wrong with files that
+/// cannot be read.
+#[must_use]
+pub fn kept_noise() -> (Vec<(PathBuf, Noise)>, Vec<String>) {
+    noise_directory().map_or_else(Default::default, |directory| kept_noise_in(&directory))
+}
+
+fn kept_noise_in(directory: &Path) -> (Vec<(PathBuf, Noise)>, Vec<String>) {
+    let entries = fs::read_dir(directory).into_iter().flatten();
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        })
+        .collect();
+    paths.sort();
+    let (mut kept, mut faults) = (Vec::new(), Vec::new());
+    for path in paths {
+        let text = fs::read_to_string(&path).map_err(|error| error.to_string());
+        match text.and_then(|text| Noise::parse(&text)) {
+            Ok(noise) => kept.push((path, noise)),
+            Err(why) => faults.push(format!(
+                "cannot use the floors in {}: {why}",
+                path.display()
+            )),
+        }
+    }
+    (kept, faults)
+}
+
+/// When something started (UTC); these sort by time.
+fn time(started: SystemTime) -> String {
+    humantime::format_rfc3339_seconds(started)
+        .to_string()
+        .chars()
+        .filter(|&c| c != '-' && c != ':')
+        .collect()
+}
+
+/// The name of an interleaved measurement: when it started and the seed.
+#[must_use]
+pub fn measurement(started: SystemTime, seed: u32) -> String {
+    format!("{}-{seed:08x}", time(started))
 }
 
 /// The file name of a run: when it started (UTC), the port and the seed; names sort by time.
 #[must_use]
 pub fn name(started: SystemTime, port: &str, seed: u32) -> String {
-    let time: String = humantime::format_rfc3339_seconds(started)
-        .to_string()
-        .chars()
-        .filter(|&c| c != '-' && c != ':')
-        .collect();
+    let time = time(started);
     let port: String = port
         .chars()
         .filter(|&c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
@@ -316,13 +399,13 @@ mod tests {
     #[test]
     fn the_directory_follows_xdg() {
         let some = |text: &str| Some(OsString::from(text));
-        let path = |data, home| directory_from(data, home);
-        assert_eq!(path(some("/d"), some("/h")), Ok("/d/kernmark/runs".into()));
-        let fallback = Ok("/h/.local/share/kernmark/runs".into());
+        let path = |data, home| data_from(data, home);
+        assert_eq!(path(some("/d"), some("/h")), Some("/d/kernmark".into()));
+        let fallback = Some("/h/.local/share/kernmark".into());
         assert_eq!(path(None, some("/h")), fallback);
         assert_eq!(path(some("relative"), some("/h")), fallback);
         assert_eq!(path(some(""), some("/h")), fallback);
-        assert!(path(None, some("")).is_err());
+        assert_eq!(path(None, some("")), None);
     }
 
     #[test]

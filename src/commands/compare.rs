@@ -7,34 +7,56 @@ use super::{print, saved, style, Failure, Outcome};
 use crate::cli::{self, CompareFormat, FailOn};
 use crate::compare::{Comparison, Conditions, Options, Verdict};
 use crate::matrix::Column;
+use crate::noise::Floors;
 use crate::report::compare::Origin;
+use crate::report::text::plain;
 use crate::run::{Damage, Run};
-use crate::{export, report};
+use crate::{export, report, store};
 
 /// Compares the runs of both sides, shows the verdicts and returns what the gate says.
 pub(super) fn compare(arguments: &cli::Compare) -> Outcome {
     let base = side("base", &arguments.base, &arguments.more_base)?;
     let new = side("new", &arguments.new, &arguments.more_new)?;
+    judge(&[base, new], &arguments.judging)
+}
+
+/// Compares two sides, shows the verdicts and returns what the gate says.
+pub(super) fn judge(sides: &[Origin; 2], judging: &cli::Judging) -> Outcome {
     let options = Options {
-        margin: arguments.margin,
-        conditions: if arguments.across {
+        margin: judging.margin,
+        conditions: if judging.across {
             Conditions::Across
         } else {
             Conditions::Alike
         },
     };
-    let comparison = Comparison::of(&base.column.run, &new.column.run, options);
-    let sides = [base, new];
-    let text = match arguments.format {
-        CompareFormat::Table => report::compare::table(&comparison, &sides, &style()),
-        CompareFormat::Json => export::json::comparison(&comparison, &sides),
-        CompareFormat::Md => export::markdown::comparison(&comparison, &sides),
+    let [base, new] = sides.each_ref().map(|side| &side.column.run);
+    let comparison = Comparison::with_floors(base, new, options, &floors(&[base, new]));
+    let text = match judging.format {
+        CompareFormat::Table => report::compare::table(&comparison, sides, &style()),
+        CompareFormat::Json => export::json::comparison(&comparison, sides),
+        CompareFormat::Md => export::markdown::comparison(&comparison, sides),
     };
     print(text.as_bytes())?;
     if sides.iter().any(|side| is_damaged(&side.column.run.damage)) {
         return Ok(cli::FAILED);
     }
-    Ok(gate(&comparison, &arguments.fail_on))
+    Ok(gate(&comparison, &judging.fail_on))
+}
+
+/// What `kernmark noise` has kept that fits one of the runs.
+fn floors(runs: &[&Run]) -> Floors {
+    let mut floors = Floors::default();
+    let (kept, faults) = store::kept_noise();
+    for fault in faults {
+        eprintln!("kernmark: {}", plain(&fault));
+    }
+    for (path, noise) in kept {
+        if runs.iter().any(|run| noise.fits(run)) {
+            floors.add(&noise, path.display().to_string());
+        }
+    }
+    floors
 }
 
 fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Origin, Failure> {

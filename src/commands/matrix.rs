@@ -101,7 +101,7 @@ fn columns(on: &[String], variants: &[String]) -> Result<Vec<Wanted>, String> {
 }
 
 /// The target with a variant (`canaries`) or an option (`key=value`).
-fn with(target: &str, variant: &str) -> Result<Spec, String> {
+pub(super) fn with(target: &str, variant: &str) -> Result<Spec, String> {
     let spec: Spec = target.parse()?;
     if variant == DEFAULT {
         return Ok(spec);

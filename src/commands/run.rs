@@ -10,7 +10,7 @@ use crate::cli::{self, Format};
 use crate::filter;
 use crate::interrupt::Interrupt;
 use crate::machine::{self, Machine};
-use crate::measure::{self, Catalog, End, Measured, Plan, Recording};
+use crate::measure::{self, Catalog, End, Measured, Measurement, Plan, Recording, Work};
 use crate::progress::{self, Position, Progress};
 use crate::report;
 use crate::report::text::plain;
@@ -113,22 +113,54 @@ pub fn measure_target(
 ) -> Result<Option<Made>, Failure> {
     let target = plan_target(spec, interrupt)?;
     check(&target, arguments)?;
-    let plan = plan(&target, arguments);
     if let Some(path) = &arguments.output {
         writable(path)?;
     }
     let progress = Progress::new();
+    let Some(mut ready) = ready(target, arguments, interrupt, &progress)? else {
+        return Ok(None);
+    };
+    let Some(_turn) = turn(&ready.place, arguments.wait, interrupt, &progress)? else {
+        return Ok(None);
+    };
+    // Read only here: what was true before the wait need not be true any more.
+    let started = SystemTime::now();
+    let name = store::name(started, ready.name(), ready.plan.seed);
+    let mut saving = Saving::begin(arguments, &name)?;
+    let mut recording = Recording::new(&ready.facts(arguments, started), saving.out());
+    let measurement = ready.measurement(&arguments.filters, &mut recording);
+    let mut watch = |position: &Position| progress.show(&progress::line(position));
+    let measured = measure::measure(measurement, &mut watch);
+    let finished = recording.finish();
+    drop(progress);
+    saving.conclude(finished, measured, ready.orders())
+}
+
+/// A target that is ready, and what is to be measured of it.
+pub(super) struct Ready<'a> {
+    pub place: Place<'a>,
+    pub plan: Plan,
+    /// `None` where the target takes no orders.
+    pub catalog: Option<Catalog>,
+}
+
+/// Prepares what the arguments say and gets its catalog; `None` when the user stopped it.
+pub(super) fn ready<'a>(
+    target: Known,
+    arguments: &cli::Run,
+    interrupt: &'a Interrupt,
+    progress: &Progress,
+) -> Result<Option<Ready<'a>>, Failure> {
+    let plan = plan(&target, arguments);
     let wanted = Wanted {
         silence: arguments.case_timeout,
         sessions: arguments.effort.runs,
-        progress: &progress,
+        progress,
     };
-    let is_file = matches!(target, Known::File(_));
     let Some(mut place) = prepare(target, &wanted, interrupt)? else {
         return Ok(None);
     };
-    let orders = place.target.as_mut().orders();
-    let catalog = if orders == Orders::None {
+    let catalog = if place.target.orders() == Orders::None {
         progress.show("listening");
         None
     } else {
@@ -140,69 +172,120 @@ pub fn measure_target(
         select(&catalog.entries, &arguments.filters)?;
         Some(catalog)
     };
-    let Some(_turn) = turn(&place, arguments, interrupt, &progress)? else {
-        return Ok(None);
-    };
-    // Read only here: what was true before the wait need not be true any more.
-    let started = SystemTime::now();
-    let mut facts = place.facts();
-    facts.extend(own_facts(arguments, &plan, &place, started));
-    let name = match &catalog {
-        Some(catalog) => &catalog.port,
-        None => place.name(),
-    };
-    let mut saving = part(arguments, &store::name(started, name, plan.seed))?;
-    let mut nowhere = io::sink();
-    let out: &mut dyn Write = match &mut saving {
-        Some(part) => part,
-        None => &mut nowhere,
-    };
-    let mut recording = Recording::new(&facts, out);
-    let mut watch = |position: &Position| progress.show(&progress::line(position));
-    let target = place.target.as_mut();
-    let measured = if let Some(Catalog { lines, entries, .. }) = &catalog {
-        for line in lines {
-            recording.line(line);
-        }
-        let cases = measure::cases(entries, |entry| picked(&entry.metric, &arguments.filters));
-        measure::measure(target, &plan, entries, &cases, &mut recording, &mut watch)
-    } else {
-        // A file is read once, with as many sessions as are wanted of it.
-        let times = if is_file { 1 } else { plan.runs };
-        measure::listen(target, times, &mut recording, &mut watch)
-    };
-    let (run, written) = recording.finish();
-    drop(progress);
-    if run.sessions.is_empty() {
-        if let Some(part) = saving {
-            part.discard();
-        }
-        let measured = measured.map_err(Failure::Failed)?;
-        tell(&measured.notices);
-        return match measured.end {
-            End::Interrupted => Ok(None),
-            _ => Err(Failure::Failed("nothing was measured".to_owned())),
-        };
-    }
-    let mut measured = measured.map_err(Failure::Failed)?;
-    measured.notices.extend(measure::inexact(&run));
-    tell(&measured.notices);
-    // Saved before anything is shown: whatever happens to the output, the result is not lost.
-    let unsaved = saving.is_none() && is_saved(arguments);
-    let (path, kept) = match saving.map(|part| part.finish(written)).transpose() {
-        Ok(path) => (path, !unsaved),
-        Err(why) => {
-            eprintln!("kernmark: the run is not saved: {why}");
-            (None, false)
-        }
-    };
-    Ok(Some(Made {
-        run,
-        measured,
-        path,
-        kept,
-        orders,
+    Ok(Some(Ready {
+        place,
+        plan,
+        catalog,
     }))
+}
+
+impl Ready<'_> {
+    /// A name for the saved run.
+    pub(super) fn name(&self) -> &str {
+        match &self.catalog {
+            Some(catalog) => &catalog.port,
+            None => self.place.name(),
+        }
+    }
+
+    pub(super) fn orders(&self) -> Orders {
+        self.place.target.orders()
+    }
+
+    /// All that is known before it is measured.
+    pub(super) fn facts(&self, arguments: &cli::Run, started: SystemTime) -> Vec<Fact> {
+        let mut facts = self.place.facts();
+        facts.extend(own_facts(arguments, &self.plan, &self.place, started));
+        facts
+    }
+
+    /// Records the catalog and begins to measure what the filters select.
+    pub(super) fn measurement<'a, 'b>(
+        &'a mut self,
+        filters: &[String],
+        recording: &'a mut Recording<'b>,
+    ) -> Measurement<'a, 'b> {
+        let work = match &self.catalog {
+            Some(Catalog { lines, entries, .. }) => {
+                for line in lines {
+                    recording.line(line);
+                }
+                let cases = measure::cases(entries, |entry| picked(&entry.metric, filters));
+                Work::cases(entries, cases)
+            }
+            None => Work::Listen,
+        };
+        let target = self.place.target.as_mut();
+        Measurement::new(target, self.plan.clone(), work, recording)
+    }
+}
+
+/// Where a run goes while it is measured.
+pub(super) struct Saving {
+    /// `None` when it is not to be saved or cannot be.
+    part: Option<Part>,
+    nowhere: io::Sink,
+    /// Whether it was to be saved and cannot be.
+    is_lost: bool,
+}
+
+impl Saving {
+    /// Begins to save a run as the arguments say, under this name where they give none.
+    pub(super) fn begin(arguments: &cli::Run, name: &str) -> Result<Self, Failure> {
+        let part = part(arguments, name)?;
+        Ok(Saving {
+            is_lost: part.is_none() && is_saved(arguments),
+            part,
+            nowhere: io::sink(),
+        })
+    }
+
+    pub(super) fn out(&mut self) -> &mut dyn Write {
+        match &mut self.part {
+            Some(part) => part,
+            None => &mut self.nowhere,
+        }
+    }
+
+    /// Saves what was measured and tells what the user should know; `None` when the user stopped
+    /// it before anything was measured.
+    pub(super) fn conclude(
+        self,
+        (run, written): (Run, io::Result<()>),
+        measured: Result<Measured, String>,
+        orders: Orders,
+    ) -> Result<Option<Made>, Failure> {
+        if run.sessions.is_empty() {
+            if let Some(part) = self.part {
+                part.discard();
+            }
+            let measured = measured.map_err(Failure::Failed)?;
+            tell(&measured.notices);
+            return match measured.end {
+                End::Interrupted => Ok(None),
+                _ => Err(Failure::Failed("nothing was measured".to_owned())),
+            };
+        }
+        let mut measured = measured.map_err(Failure::Failed)?;
+        measured.notices.extend(measure::inexact(&run));
+        tell(&measured.notices);
+        // Saved before anything is shown: whatever happens to the output, the result is not lost.
+        let saved = self.part.map(|part| part.finish(written)).transpose();
+        let (path, kept) = match saved {
+            Ok(path) => (path, !self.is_lost),
+            Err(why) => {
+                eprintln!("kernmark: the run is not saved: {why}");
+                (None, false)
+            }
+        };
+        Ok(Some(Made {
+            run,
+            measured,
+            path,
+            kept,
+            orders,
+        }))
+    }
 }
 
 /// Says what the user should know.
@@ -255,7 +338,7 @@ pub(super) struct Place<'a> {
     kind: Kind,
     /// Whether it runs on this machine, so that what else runs here disturbs it and what the
     /// machine is belongs to the result.
-    is_here: bool,
+    pub is_here: bool,
     /// What is known of the target.
     facts: Vec<Fact>,
 }
@@ -358,16 +441,16 @@ fn fact(name: &str, value: String) -> Fact {
 
 /// Waits until no other kernmark measures on this machine; `None` when the user stopped it. What
 /// it holds keeps others away; it is empty where that is not needed or not possible.
-fn turn(
+pub(super) fn turn(
     place: &Place,
-    arguments: &cli::Run,
+    wait: Option<Duration>,
     interrupt: &Interrupt,
     progress: &Progress,
 ) -> Result<Option<Vec<Turn>>, Failure> {
     if !place.is_here {
         return Ok(Some(Vec::new()));
     }
-    let limit = arguments.wait.unwrap_or(WAIT);
+    let limit = wait.unwrap_or(WAIT);
     let mut waiting = || {
         progress.clear();
         eprintln!(
@@ -470,7 +553,7 @@ pub(super) fn check(target: &Known, arguments: &cli::Run) -> Result<(), Failure>
     Ok(())
 }
 
-fn plan(target: &Known, arguments: &cli::Run) -> Plan {
+pub(super) fn plan(target: &Known, arguments: &cli::Run) -> Plan {
     let (runs, samples, seconds) = match (target, arguments.check, arguments.effort.quick) {
         // Three, so that what one stray interrupt spoils is not taken for a fault of the port.
         (Known::Linux, true, _) => (3, 20, 10.0),
@@ -490,7 +573,11 @@ fn plan(target: &Known, arguments: &cli::Run) -> Plan {
         .time_budget
         .unwrap_or(Duration::from_secs_f64(seconds));
     Plan {
-        runs: arguments.effort.runs.unwrap_or(runs),
+        runs: match target {
+            // A file is read once, with as many sessions as are wanted of it.
+            Known::File(_) => 1,
+            _ => arguments.effort.runs.unwrap_or(runs),
+        },
         samples: arguments.effort.samples.unwrap_or(samples),
         time: (!time.is_zero()).then_some(time),
         seed: arguments.effort.seed.unwrap_or_else(|| fastrand::u32(..)),

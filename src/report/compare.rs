@@ -101,8 +101,20 @@ pub(crate) fn method(comparison: &Comparison) -> String {
             replicates(comparison, |m| m.base),
             replicates(comparison, |m| m.new)
         ));
-        let percent = comparison.margin * 100.0;
-        parts.push(format!("margin {} %", (percent * 100.0).round() / 100.0));
+        if let Some(blocks) = comparison.blocks {
+            let blocks = plural(blocks as u64, "block");
+            parts.push(format!("interleaved in {blocks}"));
+        }
+        let wider = match comparison
+            .metrics
+            .iter()
+            .filter(|m| is_wide(m, comparison))
+            .count()
+        {
+            0 => String::new(),
+            wider => format!(", wider for {}", plural(wider as u64, "metric")),
+        };
+        parts.push(format!("margin {}{wider}", percent(comparison.margin)));
     }
     if exact > 0 {
         let exact = plural(exact, "metric");
@@ -112,6 +124,18 @@ pub(crate) fn method(comparison: &Comparison) -> String {
         parts.push("nothing".to_owned());
     }
     parts.join("; ")
+}
+
+/// A share in per cent, with two decimals at most.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{} %", (share * 1e4).round() / 100.0)
+}
+
+/// Whether the margin of a metric is wider than that of the comparison.
+fn is_wide(metric: &Compared, comparison: &Comparison) -> bool {
+    metric
+        .margin
+        .is_some_and(|margin| margin > comparison.margin)
 }
 
 /// `10`, or `8 to 10` where metrics differ.
@@ -174,15 +198,15 @@ pub(crate) fn legend(comparison: &Comparison) -> Vec<&'static str> {
 
 /// Metrics that share what is to be said of them.
 pub(crate) struct Remark {
-    /// Their verdict and how many they are.
+    /// How many they are and what they have in common: their verdict, or a wider margin.
     pub(crate) head: String,
     /// What is said, not yet safe to show.
     pub(crate) text: String,
-    /// Their ids, not yet safe to show.
+    /// Their ids, with the margin where it is wider; not yet safe to show.
     pub(crate) ids: Vec<String>,
 }
 
-/// Why metrics were not compared, and notes on those that were.
+/// Why metrics were not compared, notes on those that were, and margins that noise has widened.
 pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
     let mut noted: Vec<(Verdict, &str, &str)> = comparison
         .metrics
@@ -190,6 +214,22 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
         .filter_map(|m| Some((m.verdict, m.note.as_deref()?, m.id.as_str())))
         .collect();
     noted.sort_by_key(|(verdict, ..)| *verdict);
+    let wide: Vec<&Compared> = comparison
+        .metrics
+        .iter()
+        .filter(|metric| is_wide(metric, comparison))
+        .collect();
+    let widened = (!wide.is_empty()).then(|| Remark {
+        head: plural(wide.len() as u64, "wider margin"),
+        text: format!(
+            "so far apart lay unchanged runs: {}",
+            comparison.floors.join(", ")
+        ),
+        ids: wide
+            .iter()
+            .map(|m| format!("{} {}", m.id, percent(m.margin.unwrap_or_default())))
+            .collect(),
+    });
     grouped(&noted, |(verdict, note, _)| (*verdict, *note))
         .into_iter()
         .map(|((verdict, note), of)| Remark {
@@ -197,6 +237,7 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
             text: note.to_owned(),
             ids: of.iter().map(|(_, _, id)| (*id).to_owned()).collect(),
         })
+        .chain(widened)
         .collect()
 }
 

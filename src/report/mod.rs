@@ -12,6 +12,7 @@ pub mod compare;
 pub mod coverage;
 pub mod doctor;
 pub mod matrix;
+pub mod noise;
 pub mod number;
 pub mod row;
 pub mod terminal;
