@@ -1,0 +1,496 @@
+//! Two targets measured in turns, and the noise of unchanged runs, as users see them: with
+//! scripted agents, with this Linux, and with the real FreeRTOS where its tools are here.
+
+// Other test programs need the rest of it.
+#[allow(dead_code)]
+mod common;
+#[path = "common/seen.rs"]
+mod seen;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::skipped;
+use kernmark::record;
+use rustix::process::{kill_process, Pid, Signal};
+use seen::Seen;
+use serde_json::Value;
+
+/// Longer than anything here takes on the slowest machine.
+const EVER: Duration = Duration::from_secs(60);
+
+/// More sessions than any test here makes.
+const TURNS: u64 = 80;
+
+/// A whole session that measures one metric, in time or in instructions.
+fn session(unit: &str, ticks: u64) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut push = |kind: &str, words: &str| {
+        let pairs: Vec<_> = words.split(' ').filter_map(|w| w.split_once('=')).collect();
+        lines.extend(record::write(lines.len() as u64, kind, &pairs, None));
+    };
+    let hz = if unit == "cycles" { 1_000_000_000 } else { 0 };
+    push(
+        "hello",
+        &format!("port=fake arch=none mode=run clock=c unit={unit} hz={hz} realtime=no"),
+    );
+    push("bench", "metric=a.b case=a.b from=0 to=1 switches=0");
+    push("begin", "case=a.b asked=5");
+    push("plan", "case=a.b samples=5 batch=1");
+    lines.extend(record::write_hist(4, "a.b", 0, &[(ticks, 5)]));
+    for (seq, kind, words) in [
+        (5, "proof", "case=a.b name=order counted=0 low=0 high=0"),
+        (6, "end", "case=a.b status=ok samples=5"),
+        (7, "bye", "records=7"),
+    ] {
+        let pairs: Vec<_> = words.split(' ').filter_map(|w| w.split_once('=')).collect();
+        lines.extend(record::write(seq, kind, &pairs, None));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// A folder with agents that share a count of their turns, and the tool in it.
+struct Bed {
+    folder: tempfile::TempDir,
+}
+
+impl Bed {
+    /// `agent NAME` prints in the turn n what `ticks(NAME, n)` says; the names are `base`, `new`
+    /// and `instructions`.
+    fn new(ticks: impl Fn(&str, u64) -> u64) -> Bed {
+        let bed = Bed {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        for name in ["base", "new", "instructions"] {
+            let unit = if name == "instructions" {
+                name
+            } else {
+                "cycles"
+            };
+            for turn in 0..TURNS {
+                let text = session(unit, ticks(name, turn));
+                fs::write(bed.path(&format!("{name}.{turn}")), text).unwrap();
+            }
+        }
+        let count = "turn=$(cat turn); echo $((turn + 1)) > turn; echo $1 >> order;";
+        let stop = "if [ -e stop.$turn ]; then sh stop.$turn; fi;";
+        fs::write(bed.path("turn"), "0\n").unwrap();
+        fs::write(bed.path("agent"), format!("{count} {stop} cat $1.$turn\n")).unwrap();
+        bed
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kernmark"));
+        let cargo = env::var_os("CARGO_HOME")
+            .map(PathBuf::from)
+            .or_else(|| Some(Path::new(&env::var_os("HOME")?).join(".cargo")));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", env::var_os("PATH").unwrap())
+            .env("XDG_DATA_HOME", self.path("data"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .env("KERNMARK_LOCK", self.path("lock"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.envs(cargo.map(|cargo| ("CARGO_HOME", cargo)));
+        command
+            .envs(env::var_os("FREERTOS_KERNEL_PATH").map(|path| ("FREERTOS_KERNEL_PATH", path)));
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Seen {
+        Seen::from(self.command(arguments).output().unwrap())
+    }
+
+    /// Runs `ab` with these agents.
+    fn ab(&self, base: &str, new: &str, more: &[&str]) -> Seen {
+        let side = |name: &str| format!("exec:sh agent {name}");
+        let (base, new) = (side(base), side(new));
+        self.run(&[&["ab", &base, &new, "--seed", "1"], more].concat())
+    }
+
+    /// The saved runs of a side: `base`, `new` or, of all, ``.
+    fn saved(&self, side: &str) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.path("data/kernmark/runs"));
+        let mut paths: Vec<PathBuf> = entries
+            .map(|all| all.map(|entry| entry.unwrap().path()).collect())
+            .unwrap_or_default();
+        paths.retain(|path| path.to_str().unwrap().contains(side));
+        paths.sort();
+        paths
+    }
+
+    /// The saved run of a side, which is the only one.
+    fn only(&self, side: &str) -> String {
+        let saved = self.saved(&format!("-{side}-"));
+        assert_eq!(saved.len(), 1, "{saved:?}");
+        saved[0].to_str().unwrap().to_owned()
+    }
+
+    fn compare(&self, base: &str, new: &str, more: &[&str]) -> Seen {
+        self.run(&[&["compare", base, new], more].concat())
+    }
+}
+
+/// The machine gets slower all the time, by 1 % from turn to turn, and `new` costs 5 % more.
+fn drifting(name: &str, turn: u64) -> u64 {
+    let level = 100_000.0 * 1.01f64.powi(turn as i32);
+    (level * if name == "new" { 1.05 } else { 1.0 }) as u64
+}
+
+/// The same level in every turn, give or take a few in a thousand.
+fn steady(_: &str, turn: u64) -> u64 {
+    100_000 + turn * 7919 % 300
+}
+
+fn metrics(json: &str) -> Value {
+    let mut document: Value = serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: {json}"));
+    document["metrics"].take()
+}
+
+/// What is left of a saved run without some of its lines.
+fn thinned(path: &str, keep: impl Fn(usize, &str) -> bool) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(at, line)| keep(*at, line));
+    lines.map(|(_, line)| line.to_owned() + "\n").collect()
+}
+
+#[test]
+fn what_both_sides_share_hides_no_change() {
+    let bed = Bed::new(drifting);
+    let gate = ["--runs", "16", "--fail-on", "regression"];
+    let seen = bed.ab("base", "new", &gate);
+    seen.expect(3, "16 against 16 replicates", "saved: ");
+    seen.expect(3, "interleaved in 16 blocks", "");
+    seen.expect(3, "1 regressed, 0 improved", "");
+    let order = fs::read_to_string(bed.path("order")).unwrap();
+    let turns: Vec<&str> = order.lines().collect();
+    assert!(turns.chunks(2).all(|pair| pair[0] != pair[1]), "{order}");
+    assert!(
+        turns.windows(2).any(|pair| pair[0] == pair[1]),
+        "by chance: {order}"
+    );
+    // The saved runs say the same.
+    let (base, new) = (bed.only("base"), bed.only("new"));
+    let again = bed.compare(&base, &new, &gate[2..]);
+    again.expect(3, "interleaved in 16 blocks", "");
+    assert_eq!(again.out, seen.out);
+    // Without their blocks nobody could tell.
+    for side in ["base", "new"] {
+        let bare = thinned(&bed.only(side), |_, line| !line.contains("name=block"));
+        fs::write(bed.path(&format!("{side}.km")), bare).unwrap();
+    }
+    let blind = bed.compare("base.km", "new.km", &["--across"]);
+    blind.expect(0, "1 inconclusive", "");
+    assert!(!blind.out.contains("interleaved"), "{blind:?}");
+}
+
+#[test]
+fn a_session_that_is_lost_moves_no_other_into_its_block() {
+    let bed = Bed::new(drifting);
+    bed.ab("base", "new", &["--runs", "16"])
+        .expect(0, "1 regressed", "");
+    let (base, new) = (bed.only("base"), bed.only("new"));
+    let start = |path: &str| {
+        let text = fs::read_to_string(path).unwrap();
+        text.lines()
+            .position(|line| line.contains(" hello "))
+            .unwrap()
+    };
+    // The first session of the base, of eight records, and the block that it announces.
+    let first = start(&base);
+    let less = thinned(&base, |at, _| !(first - 1..first + 8).contains(&at));
+    fs::write(bed.path("less.km"), less).unwrap();
+    let seen = bed.compare("less.km", &new, &[]);
+    seen.expect(0, "15 against 16 replicates; interleaved in 15 blocks", "");
+    seen.expect(0, "1 regressed", "");
+    // A stream that is damaged does not tell reliably which session is in which block.
+    let torn = thinned(&base, |at, _| at != first + 3);
+    fs::write(bed.path("torn.km"), torn).unwrap();
+    let seen = bed.compare("torn.km", &new, &[]);
+    seen.expect(1, "1 inconclusive", "");
+    assert!(!seen.out.contains("interleaved"), "{seen:?}");
+}
+
+#[test]
+fn runs_of_two_measurements_do_not_belong_together() {
+    let bed = Bed::new(steady);
+    bed.ab("base", "new", &["--runs", "16"])
+        .expect(0, "interleaved in 16 blocks", "");
+    let base = bed.only("base");
+    let seen = bed.ab("base", "new", &["--runs", "16", "--seed", "2"]);
+    // The seed is given twice.
+    seen.expect(2, "", "seed");
+    let side = "exec:sh agent base";
+    bed.run(&["ab", side, side, "--runs", "16", "--seed", "2"])
+        .expect(0, "", "");
+    let other = bed.saved("-new-00000002").remove(0);
+    let seen = bed.compare(&base, other.to_str().unwrap(), &[]);
+    seen.expect(0, "16 against 16 replicates; margin", "");
+    // With their partners they do.
+    let more = [
+        "--base",
+        bed.saved("-base-00000002")[0].to_str().unwrap(),
+        "--new",
+        &bed.saved("-new-00000001")[0].to_str().unwrap(),
+    ]
+    .map(str::to_owned);
+    let more: Vec<&str> = more.iter().map(String::as_str).collect();
+    let seen = bed.compare(&base, other.to_str().unwrap(), &more);
+    seen.expect(0, "32 against 32 replicates; interleaved in 32 blocks", "");
+}
+
+#[test]
+fn one_thing_measured_twice_has_not_changed() {
+    let bed = Bed::new(steady);
+    let seen = bed.ab(
+        "base",
+        "base",
+        &["--fail-on", "regression,inconclusive", "--format", "json"],
+    );
+    seen.expect(0, "\"verdict\":\"equivalent\"", "");
+    let document: Value = serde_json::from_str(&seen.out).unwrap();
+    // A target that takes no orders may have 300 metrics.
+    assert_eq!(document["blocks"], 4, "{}", seen.out);
+    assert_eq!(metrics(&seen.out).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn an_interrupt_keeps_both_sides() {
+    let bed = Bed::new(steady);
+    fs::write(bed.path("stop.9"), "touch stopped; sleep 60\n").unwrap();
+    let command = [
+        "ab",
+        "exec:sh agent base",
+        "exec:sh agent new",
+        "--seed",
+        "1",
+    ];
+    let child = bed.command(&command).spawn().unwrap();
+    let start = Instant::now();
+    while !bed.path("stopped").exists() {
+        assert!(start.elapsed() < EVER, "the agent never comes to its turn");
+        sleep(Duration::from_millis(10));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let seen = Seen::from(child.wait_with_output().unwrap());
+    seen.expect(130, "against", "saved: ");
+    for side in ["base", "new"] {
+        bed.run(&["show", &bed.only(side)])
+            .expect(0, "5 samples of a metric in each", "");
+    }
+}
+
+#[test]
+fn an_agent_that_breaks_down_ends_both_and_keeps_both() {
+    let bed = Bed::new(steady);
+    fs::write(bed.path("stop.9"), "kill -9 $PPID\n").unwrap();
+    let seen = bed.ab("base", "new", &[]);
+    seen.expect(1, "interleaved in ", "the agent ended with status 137");
+    let (base, new) = (bed.only("base"), bed.only("new"));
+    bed.compare(&base, &new, &[])
+        .expect(0, "interleaved in ", "");
+    // Where only one side has anything, it is kept and there is nothing to compare.
+    let bed = Bed::new(steady);
+    let seen = bed.run(&["ab", "exec:sh agent base", "exec:exit 3", "--runs", "2"]);
+    seen.expect(1, "", "nothing was measured");
+    assert!(bed.saved("-new-").is_empty(), "{seen:?}");
+}
+
+#[test]
+fn instructions_and_time_are_not_compared() {
+    let bed = Bed::new(steady);
+    let gate = ["--runs", "2", "--fail-on", "regression"];
+    let seen = bed.ab("base", "instructions", &gate);
+    seen.expect(5, "instructions are never compared with time", "saved: ");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_anything_is_measured() {
+    let bed = Bed::new(steady);
+    for (arguments, why) in [
+        (&["linux"][..], "<B>"),
+        (&["linux", "no such thing"], "is no target"),
+        (&["linux", "file:a.km"], "kernmark compare takes saved runs"),
+        (&["--on", "linux", "default", "O3"], "has no variant but"),
+        (&["linux", "linux", "no.such.metric"], "no.such.metric"),
+        (&["exec:true", "exec:true", "--quick"], "takes no orders"),
+    ] {
+        let seen = bed.run(&[&["ab"], arguments].concat());
+        seen.expect(2, "", why);
+        assert!(bed.saved("").is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn this_linux_is_measured_twice() {
+    let bed = Bed::new(steady);
+    let few = ["--runs", "2", "--samples", "20", "--time-budget", "4"];
+    let seen = bed.run(&[&["ab", "linux", "linux", "clock.read", "syscall"], &few[..]].concat());
+    seen.expect(0, "syscall.null", "saved: ");
+    seen.expect(0, "2 against 2 replicates; interleaved in", "");
+    let text = fs::read_to_string(bed.only("base")).unwrap();
+    assert!(text.contains("name=interleaved | as base with linux *"));
+    assert!(text.contains("name=time_budget | 2 s *"), "half of it");
+    let (base, new) = (bed.only("base"), bed.only("new"));
+    assert_eq!(bed.compare(&base, &new, &[]).out, seen.out);
+}
+
+#[test]
+fn variants_are_compared_exactly_though_they_differ_on_purpose() {
+    let path = env::var_os("PATH").unwrap();
+    for program in ["arm-none-eabi-gcc", "qemu-system-arm"] {
+        if !env::split_paths(&path).any(|dir| dir.join(program).is_file()) {
+            skipped(
+                "kernmark ab --on freertos",
+                &format!("there is no {program}"),
+            );
+            return;
+        }
+    }
+    let bed = Bed::new(steady);
+    let few = ["--quick", "semaphore.take", "--format", "json"];
+    let seen = bed.run(&[&["ab", "--on", "freertos:m4", "default", "O3"], &few[..]].concat());
+    seen.expect(0, "\"exact\":true", "saved: ");
+    seen.expect(0, "\"across\": true", "");
+    let all = metrics(&seen.out);
+    assert!(!all.as_array().unwrap().is_empty());
+    for metric in all.as_array().unwrap() {
+        assert_eq!(metric["base"]["replicates"], 2, "{metric}");
+        assert_ne!(metric["verdict"], "incomparable", "{metric}");
+    }
+    let again = bed.compare(&bed.only("base"), &bed.only("new"), &few[2..]);
+    assert_eq!(metrics(&again.out), all);
+}
+
+/// Each run of six turns has a level of its own: 100, 104, 102, 100 ...
+fn restless(_: &str, turn: u64) -> u64 {
+    [100_000, 104_000, 102_000][turn as usize / 6 % 3] + turn % 6
+}
+
+/// The file that holds the floors.
+fn floors(bed: &Bed) -> PathBuf {
+    let mut entries = fs::read_dir(bed.path("data/kernmark/noise")).unwrap();
+    let path = entries.next().unwrap().unwrap().path();
+    assert!(entries.next().is_none());
+    path
+}
+
+#[test]
+fn how_far_unchanged_runs_lie_apart_is_the_least_margin_from_then_on() {
+    let bed = Bed::new(restless);
+    let on = ["--on", "exec:sh agent base", "--runs", "6"];
+    let seen = bed.run(&[&["noise", "--rounds", "3"], &on[..]].concat());
+    seen.expect(0, "3 runs of 1 metric", "run 3 of 3");
+    seen.expect(0, "1 false alarm in 1 comparison of unchanged runs", "");
+    seen.expect(0, "a.b       4 %", "");
+    let runs = bed.saved("-exec-");
+    assert_eq!(runs.len(), 3, "each is a run of its own");
+    let path = |at: usize| runs[at].to_str().unwrap();
+    // Which of them differ depends on their names, which have their seeds.
+    let pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)];
+    let gate = ["--fail-on", "regression"];
+    for (base, new) in pairs {
+        let seen = bed.compare(path(base), path(new), &gate);
+        seen.expect(0, "margin 2 %, wider for 1 metric", "");
+        seen.expect(0, "1 wider margin: so far apart lay unchanged runs:", "");
+        seen.expect(0, "a.b 4 %", "");
+    }
+    let json = bed.compare(path(0), path(1), &["--format", "json"]);
+    let margin = metrics(&json.out)[0]["margin"].as_f64().unwrap();
+    assert!((margin - 0.04).abs() < 1e-3, "{margin}");
+    assert!(json
+        .out
+        .contains(floors(&bed).file_name().unwrap().to_str().unwrap()));
+    let page = bed.compare(path(0), path(1), &["--format", "md"]);
+    page.expect(0, "**1 wider margin**", "");
+    // More is asked than was found, or another machine was measured, or another target.
+    bed.compare(path(0), path(1), &["--margin", "9"])
+        .expect(0, "margin 9 %", "");
+    let text = fs::read_to_string(floors(&bed)).unwrap();
+    let elsewhere = text.replace(
+        "\"port\": [\n      \"fake\"",
+        "\"port\": [\n      \"other\"",
+    );
+    assert_ne!(elsewhere, text);
+    for (text, said) in [
+        (elsewhere, ""),
+        (text.replace("exec:sh agent base", "exec:sh agent new"), ""),
+        (text.replace("\"schema\": 1", "\"schema\": 2"), "version 2"),
+        ("{".to_owned(), "cannot use the floors in"),
+    ] {
+        fs::write(floors(&bed), &text).unwrap();
+        let statuses = pairs.map(|(base, new)| {
+            let seen = bed.compare(path(base), path(new), &gate);
+            assert!(!seen.out.contains("wider"), "{seen:?}");
+            assert!(seen.err.contains(said), "{seen:?}");
+            seen.status
+        });
+        assert!(statuses.contains(&Some(3)), "{text}");
+    }
+}
+
+#[test]
+fn floors_of_metrics_that_are_not_measured_again_stay() {
+    let bed = Bed::new(restless);
+    let noise = [
+        "noise",
+        "--rounds",
+        "2",
+        "--on",
+        "exec:sh agent base",
+        "--runs",
+        "6",
+    ];
+    bed.run(&noise).expect(0, "", "");
+    let text = fs::read_to_string(floors(&bed)).unwrap();
+    fs::write(
+        floors(&bed),
+        text.replace("\"a.b\":", "\"gone\": 0.5,\n    \"a.b\":"),
+    )
+    .unwrap();
+    bed.run(&noise).expect(0, "", "");
+    let text = fs::read_to_string(floors(&bed)).unwrap();
+    assert!(
+        text.contains("\"gone\": 0.5") && text.contains("\"a.b\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn noise_that_is_interrupted_keeps_its_runs_and_no_floors() {
+    let bed = Bed::new(restless);
+    fs::write(bed.path("stop.9"), "kill -INT $TOOL; sleep 60\n").unwrap();
+    let tool = "TOOL=$$ exec \"$0\" noise --rounds 3 --runs 6 --on 'exec:sh agent base'";
+    let mut command = bed.command(&[]);
+    let program = command.get_program().to_owned();
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", tool])
+        .arg(program)
+        .current_dir(bed.folder.path());
+    shell.env_clear();
+    for (name, value) in command.get_envs() {
+        shell.envs(value.map(|value| (name, value)));
+    }
+    command = shell;
+    let seen = Seen::from(command.output().unwrap());
+    assert_eq!(seen.status, Some(130), "{seen:?}");
+    assert_eq!(bed.saved("-exec-").len(), 2, "{seen:?}");
+    assert!(!bed.path("data/kernmark/noise").exists());
+}
