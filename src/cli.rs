@@ -107,8 +107,9 @@ pub enum Command {
     /// Measure two targets or variants in turns and say whether they differ
     ///
     /// A and B are measured replicate by replicate, in random order within blocks, so that what
-    /// changes on the machine meanwhile befalls both. Both runs are saved; `kernmark compare A B`
-    /// says the same of the files.
+    /// changes on the machine meanwhile befalls both. Both runs are saved; `kernmark compare` says
+    /// the same of the two files. --runs and --samples are for each side, --time-budget is for both
+    /// together. Two agents on one Linux are two commands: 'exec:AGENT run'.
     #[command(after_help = after_help())]
     Ab(Ab),
     /// Find out how far unchanged runs lie apart here, for compare and ab to allow for
@@ -374,6 +375,10 @@ pub struct Judging {
     /// Compare also what was measured on another machine or in another configuration
     #[arg(long)]
     pub across: bool,
+
+    /// Do not widen margins by what `kernmark noise` has found
+    #[arg(long)]
+    pub no_floors: bool,
 
     /// Be a gate: fail when a metric has such a verdict
     #[arg(long, value_enum, value_delimiter = ',', value_name = "VERDICT")]

@@ -36,12 +36,13 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// What several runs of the same thing say of its noise. `None` when fewer than two of them were
-    /// made under the same conditions as the last.
+    /// What several runs of the same thing say of its noise. `None` when fewer than two of them,
+    /// the last included, are of one target under the same conditions.
     #[must_use]
     pub fn of(runs: &[Run]) -> Option<Self> {
         let last = runs.last()?;
-        let like_the_last = |run: &&Run| conditions(run) == conditions(last);
+        let key = |run: &Run| (target(run), conditions(run));
+        let like_the_last = |run: &&Run| key(run) == key(last);
         let runs: Vec<&Run> = runs.iter().filter(like_the_last).collect();
         if runs.len() < 2 {
             return None;

@@ -217,7 +217,11 @@ fn a_session_that_is_lost_moves_no_other_into_its_block() {
     let less = thinned(&base, |at, _| !(first - 1..first + 8).contains(&at));
     fs::write(bed.path("less.km"), less).unwrap();
     let seen = bed.compare("less.km", &new, &[]);
-    seen.expect(0, "15 against 16 replicates; interleaved in 15 blocks", "");
+    seen.expect(
+        0,
+        "15 against 16 replicates; margin 2 %; interleaved in 15 blocks",
+        "",
+    );
     seen.expect(0, "1 regressed", "");
     // A stream that is damaged does not tell reliably which session is in which block.
     let torn = thinned(&base, |at, _| at != first + 3);
@@ -241,7 +245,7 @@ fn runs_of_two_measurements_do_not_belong_together() {
         .expect(0, "", "");
     let other = bed.saved("-new-00000002").remove(0);
     let seen = bed.compare(&base, other.to_str().unwrap(), &[]);
-    seen.expect(0, "16 against 16 replicates; margin", "");
+    seen.expect(0, "16 against 16 replicates; margin 2 %\n", "");
     // With their partners they do.
     let more = [
         "--base",
@@ -252,7 +256,11 @@ fn runs_of_two_measurements_do_not_belong_together() {
     .map(str::to_owned);
     let more: Vec<&str> = more.iter().map(String::as_str).collect();
     let seen = bed.compare(&base, other.to_str().unwrap(), &more);
-    seen.expect(0, "32 against 32 replicates; interleaved in 32 blocks", "");
+    seen.expect(
+        0,
+        "32 against 32 replicates; margin 2 %; interleaved in 32 blocks",
+        "",
+    );
 }
 
 #[test]
@@ -343,7 +351,7 @@ fn this_linux_is_measured_twice() {
     let few = ["--runs", "2", "--samples", "20", "--time-budget", "4"];
     let seen = bed.run(&[&["ab", "linux", "linux", "clock.read", "syscall"], &few[..]].concat());
     seen.expect(0, "syscall.null", "saved: ");
-    seen.expect(0, "2 against 2 replicates; interleaved in", "");
+    seen.expect(0, "2 against 2 replicates; margin 2 %; interleaved in", "");
     let text = fs::read_to_string(bed.only("base")).unwrap();
     assert!(text.contains("name=interleaved | as base with linux *"));
     assert!(text.contains("name=time_budget | 2 s *"), "half of it");
@@ -419,6 +427,8 @@ fn how_far_unchanged_runs_lie_apart_is_the_least_margin_from_then_on() {
         .contains(floors(&bed).file_name().unwrap().to_str().unwrap()));
     let page = bed.compare(path(0), path(1), &["--format", "md"]);
     page.expect(0, "**1 wider margin**", "");
+    let seen = bed.compare(path(0), path(1), &["--no-floors"]);
+    assert!(!seen.out.contains("wider"), "{seen:?}");
     // More is asked than was found, or another machine was measured, or another target.
     bed.compare(path(0), path(1), &["--margin", "9"])
         .expect(0, "margin 9 %", "");

@@ -6,13 +6,17 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use insta::assert_snapshot;
-use kernmark::compare::{Basis, Compared, Comparison, Conditions, Options, Verdict, LEVEL};
+use kernmark::compare::{
+    block_sizes, Basis, Compared, Comparison, Conditions, Options, Verdict, LEVEL,
+};
 use kernmark::export::{json, markdown};
 use kernmark::matrix::Column;
+use kernmark::noise::{Floors, Noise};
 use kernmark::record;
 use kernmark::report::compare::{table, Origin};
 use kernmark::report::terminal::{Colour, Style};
 use kernmark::run::{Clock, Fact, Metric, Outcome, Replicate, Run, Session, Ticks, Unit};
+use kernmark::stats::least_p;
 use proptest::prelude::*;
 
 const HZ: u64 = 2_000_000_000;
@@ -311,6 +315,130 @@ fn without(mut run: Run, id: &str, outcome: &Outcome) -> Run {
     run
 }
 
+/// The run as one side of the interleaved measurement `name`, with so many sessions in a block.
+fn in_blocks(mut run: Run, name: &str, size: usize) -> Run {
+    for (at, session) in run.sessions.iter_mut().enumerate() {
+        let block = format!("{name} {}", at / size);
+        session.facts.push(fact("block", &block));
+    }
+    run
+}
+
+#[test]
+fn what_was_measured_interleaved_is_compared_within_blocks_and_across_conditions() {
+    // Each replicate has a level of its own, which both sides share.
+    let levels: Vec<u64> = (0..10).map(|at| 1000 + 400 * at).collect();
+    let (base, new) = (
+        run(&[("a.b", &levels)]),
+        run(&[("a.b", &scaled(&levels, 5))]),
+    );
+    assert_eq!(verdict(&base, &new), Verdict::Inconclusive);
+    let pair = [
+        in_blocks(base.clone(), "m", 1),
+        in_blocks(new.clone(), "m", 1),
+    ];
+    let comparison = compared(&pair[0], &pair[1]);
+    assert_eq!(comparison.blocks, Some(10));
+    assert_eq!(comparison.metrics[0].gate, Verdict::Regressed);
+    let Basis::Test { p, .. } = comparison.metrics[0].basis else {
+        panic!("{comparison:?}");
+    };
+    assert!((p - least_p(&[(1, 1); 10])).abs() < 1e-12);
+    // Whoever measured variants in turns asked for the difference.
+    let mut variant = pair[1].clone();
+    for session in &mut variant.sessions {
+        session.facts[0].value = "-O3".into();
+    }
+    let comparison = compared(&pair[0], &variant);
+    assert_eq!(comparison.metrics[0].verdict, Verdict::Regressed);
+    assert_eq!(comparison.conditions, Conditions::Across);
+    assert_eq!(comparison.differences.len(), 1);
+    // Sides of two measurements, or with a run beside it, are no pair.
+    for other in [
+        in_blocks(new.clone(), "n", 1),
+        new.clone(),
+        Run::joined(vec![pair[1].clone(), new.clone()]),
+    ] {
+        assert_eq!(compared(&pair[0], &other).blocks, None);
+    }
+    // Where every block has lost one side, nothing can be said.
+    let mut base = pair[0].clone();
+    base.metrics[0].replicates.truncate(5);
+    let mut new = pair[1].clone();
+    new.metrics[0].replicates.drain(..5);
+    let metric = &compared(&base, &new).metrics[0];
+    assert_eq!(
+        (metric.verdict, metric.basis),
+        (Verdict::Inconclusive, Basis::None)
+    );
+    assert!(metric.note.as_ref().unwrap().contains("no block"));
+}
+
+#[test]
+fn blocks_are_as_small_as_the_gate_lets_them_be() {
+    assert_eq!(block_sizes(10, 300), [3, 3, 2, 2]);
+    assert_eq!(block_sizes(10, 1), [1; 10]);
+    assert_eq!(block_sizes(30, 300), [1; 30]);
+    assert_eq!(block_sizes(3, 300), [3], "none is few enough");
+    assert_eq!(block_sizes(1, 5), [1]);
+    for replicates in 1..40 {
+        for family in [1, 10, 100, 300, 1000] {
+            let sizes = block_sizes(replicates, family);
+            assert_eq!(sizes.iter().sum::<usize>(), replicates);
+            let both: Vec<(usize, usize)> = sizes.iter().map(|n| (*n, *n)).collect();
+            let (found, whole) = (least_p(&both), least_p(&[(replicates, replicates)]));
+            let needed = LEVEL / family as f64;
+            assert_eq!(found <= needed, whole <= needed, "{replicates} {family}");
+        }
+    }
+}
+
+#[test]
+fn unchanged_runs_say_how_far_apart_they_lie() {
+    let at = |percent| run(&[("a.b", &scaled(&TEN, percent)), ("a.zero", &[0; 10])]);
+    let noise = Noise::of(&[at(0), at(3), at(1), at(2)]).unwrap();
+    assert_eq!((noise.runs, noise.comparisons), (4, 2));
+    // From 0 to 3 % more is an alarm, from 1 to 2 % is none.
+    assert_eq!(noise.alarms, 1);
+    let floors: Vec<&String> = noise.floors.keys().collect();
+    assert_eq!(floors, ["a.b"], "a zero has no ratio");
+    assert!((noise.floors["a.b"] - 0.03).abs() < 1e-3);
+    assert_eq!(Noise::parse(&noise.text()), Ok(noise.clone()));
+    assert!(noise.fits(&at(7)));
+    // Another machine, another configuration, another target.
+    let mut machine = at(0);
+    machine.host[0].value = "Intel".into();
+    let mut flags = at(0);
+    flags.sessions[0].facts[0].value = "-O3".into();
+    let mut target = at(0);
+    target.host.push(fact("target", "freertos"));
+    for other in [machine, flags, target] {
+        assert!(!noise.fits(&other));
+        assert_eq!(Noise::of(&[at(0), other.clone()]), None);
+        let both = Noise::of(&[at(0), other, at(1)]).unwrap();
+        assert_eq!(both.runs, 2, "those like the last");
+    }
+    assert!(Noise::parse(&noise.text().replace("\"schema\": 1", "\"schema\": 9")).is_err());
+    assert_eq!(Noise::of(&[]), None);
+    // A floor widens the margin of its metric alone, and never narrows it.
+    let mut known = Floors::default();
+    known.add(&noise, "here".to_owned());
+    let both = |percent| {
+        run(&[
+            ("a.b", &scaled(&TEN, percent)),
+            ("a.c", &scaled(&TEN, percent)),
+        ])
+    };
+    let options = Options::default();
+    let with = |percent| Comparison::with_floors(&both(0), &both(percent), options, &known);
+    let comparison = with(3);
+    let verdicts = ["a.b", "a.c"].map(|id| of(&comparison, id).verdict);
+    assert_ne!(verdicts[0], Verdict::Regressed);
+    assert_eq!(verdicts[1], Verdict::Regressed);
+    assert_eq!(of(&comparison, "a.c").margin, Some(comparison.margin));
+    assert_eq!(of(&with(9), "a.b").verdict, Verdict::Regressed);
+}
+
 #[test]
 fn what_one_side_lacks_is_missing_or_added() {
     let both = run(&[("a", &TEN), ("b", &TEN), ("c", &TEN)]);
@@ -460,6 +588,87 @@ fn a_change_of_five_per_cent_is_found() {
     assert!(found >= 45, "{found} of 50");
 }
 
+impl Machine {
+    /// Two sides measured in turns while everything gets dearer by a tenth; the new one costs
+    /// `factor` times as much.
+    fn turns(&mut self, replicates: usize, metrics: usize, factor: f64) -> [Run; 2] {
+        let mut order = Vec::new();
+        for (block, size) in block_sizes(replicates, metrics).into_iter().enumerate() {
+            let mut within = [vec![(0, block); size], vec![(1, block); size]].concat();
+            self.0.shuffle(&mut within);
+            order.extend(within);
+        }
+        let mut values = [0, 1].map(|_| vec![Vec::new(); metrics]);
+        let mut blocks = [Vec::new(), Vec::new()];
+        for (turn, (side, block)) in order.iter().enumerate() {
+            let session = 0.1 * turn as f64 / order.len() as f64 + 0.005 * self.normal();
+            let level = 20_000.0 * session.exp() * if *side == 1 { factor } else { 1.0 };
+            for metric in &mut values[*side] {
+                metric.push(vec![(level * (0.01 * self.normal()).exp()) as u64]);
+            }
+            blocks[*side].push(*block);
+        }
+        let mut at = 0;
+        values.map(|values| {
+            let metrics = values.into_iter().enumerate();
+            let metrics = metrics.map(|(at, all)| (format!("o.m{at}"), all));
+            let mut run = run_in(Unit::Cycles, metrics.collect());
+            for (session, block) in run.sessions.iter_mut().zip(&blocks[at]) {
+                session.facts.push(fact("block", &format!("m {block}")));
+            }
+            at += 1;
+            run
+        })
+    }
+}
+
+#[test]
+fn a_machine_that_drifts_hides_less_from_turns() {
+    let mut machine = Machine(fastrand::Rng::with_seed(3));
+    let mut significant = 0;
+    for _ in 0..1000 {
+        let [base, new] = machine.turns(10, 8, 1.0);
+        let comparison = compared(&base, &new);
+        assert_eq!(comparison.blocks, Some(10));
+        let at_gate = |m: &Compared| matches!(m.basis, Basis::Test { holm, .. } if holm <= LEVEL);
+        significant += u32::from(comparison.metrics.iter().any(at_gate));
+    }
+    let mut found = [0, 0];
+    for _ in 0..100 {
+        let [base, new] = machine.turns(10, 8, 1.04);
+        let bare = [&base, &new].map(|run| {
+            let mut run = run.clone();
+            run.sessions
+                .iter_mut()
+                .for_each(|session| session.facts.truncate(1));
+            run
+        });
+        for (count, pair) in found.iter_mut().zip([[&base, &new], [&bare[0], &bare[1]]]) {
+            *count += compared(pair[0], pair[1]).count_at_gate(Verdict::Regressed);
+        }
+    }
+    println!("1,000 comparisons in turns, unchanged: {significant} with a p value that holds");
+    let [turns, bare] = found;
+    println!("800 changes of 4 %: {turns} found within blocks, {bare} without");
+    assert!(significant <= 70, "{significant} of 1000");
+    assert!(turns > 2 * bare, "{turns} {bare}");
+}
+
+#[test]
+fn two_more_runs_seldom_lie_further_apart_than_ten() {
+    let mut machine = Machine(fastrand::Rng::with_seed(4));
+    let (trials, mut further) = (20_000, 0);
+    for _ in 0..trials {
+        let ten: Vec<f64> = (0..10).map(|_| machine.normal()).collect();
+        let range = ten.iter().fold(f64::MIN, |a, b| a.max(*b))
+            - ten.iter().fold(f64::MAX, |a, b| a.min(*b));
+        further += u32::from((machine.normal() - machine.normal()).abs() > range);
+    }
+    let share = 100.0 * f64::from(further) / f64::from(trials);
+    println!("two more runs with normal noise lie further apart than ten in {share:.1} %");
+    assert!((2.0..6.0).contains(&share), "{share}");
+}
+
 fn sides(base: Run, new: Run) -> [Origin; 2] {
     [("base", base, "old.km"), ("new", new, "new.km")].map(|(name, run, file)| Origin {
         files: vec![file.to_owned()],
@@ -588,6 +797,49 @@ fn a_comparison_is_exported() {
     }
 }
 
+/// An interleaved measurement of a machine whose noise is known.
+fn turns() -> ([Origin; 2], Comparison) {
+    let [mut base, mut new] = everything();
+    for (side, name) in [(&mut base, "base"), (&mut new, "new")] {
+        side.column.run = in_blocks(side.column.run.clone(), "20260102T030405Z-00000001", 2);
+        let interleaved = format!("as {name} with linux");
+        side.column.run.host.push(fact("interleaved", &interleaved));
+    }
+    let mut noise = Noise::of(&[base.column.run.clone(), base.column.run.clone()]).unwrap();
+    let ids = [
+        "semaphore.take.blocking.u_to_u",
+        "mutex.lock.contended.u",
+        "no.such",
+    ];
+    noise.floors = [0.0701, 0.034, 1.0]
+        .into_iter()
+        .zip(ids)
+        .map(|(f, id)| (id.to_owned(), f))
+        .collect();
+    let mut floors = Floors::default();
+    floors.add(&noise, "noise/linux-01234567.json".to_owned());
+    let runs = [&base.column.run, &new.column.run];
+    let comparison = Comparison::with_floors(runs[0], runs[1], Options::default(), &floors);
+    ([base, new], comparison)
+}
+
+#[test]
+fn blocks_and_wider_margins_are_shown() {
+    let (sides, comparison) = turns();
+    let style = |width| Style {
+        width,
+        colour: Colour::Never,
+    };
+    assert_snapshot!("table_turns", table(&comparison, &sides, &style(100)));
+    assert_snapshot!("markdown_turns", markdown::comparison(&comparison, &sides));
+    for width in 60..=140 {
+        for line in table(&comparison, &sides, &style(width)).lines() {
+            let fits = line.chars().count() <= width || !line.trim().contains(' ');
+            assert!(fits, "at {width}: {line}");
+        }
+    }
+}
+
 #[test]
 fn a_comparison_fits_and_steers_nothing() {
     for case in all() {
@@ -639,8 +891,15 @@ fn the_json_of_a_comparison_is_as_its_schema_says() {
         .with_base_uri("json-schema:///compare.schema.json")
         .build(&schema)
         .unwrap();
+    let mut compared: Vec<(&str, [Origin; 2], Comparison)> = Vec::new();
     for (name, sides, options) in all() {
-        let comparison = Comparison::of(&sides[0].column.run, &sides[1].column.run, options);
+        let runs = sides.each_ref().map(|side| &side.column.run);
+        let comparison = Comparison::of(runs[0], runs[1], options);
+        compared.push((name, sides, comparison));
+    }
+    let (sides, comparison) = turns();
+    compared.push(("turns", sides, comparison));
+    for (name, sides, comparison) in compared {
         let document = parsed(&json::comparison(&comparison, &sides));
         let errors: Vec<String> = validator
             .iter_errors(&document)
@@ -655,6 +914,8 @@ fn the_json_of_a_comparison_is_as_its_schema_says() {
                 ("/metrics/0/ratio", 0.into()),
                 ("/metrics/0/p", 0.into()),
                 ("/too_few", 5.into()),
+                ("/blocks", (-1).into()),
+                ("/metrics/0/margin", 0.into()),
                 ("/metrics/0/base/median", serde_json::Value::Null),
             ] {
                 let mut broken = document.clone();

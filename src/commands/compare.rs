@@ -31,7 +31,12 @@ pub(super) fn judge(sides: &[Origin; 2], judging: &cli::Judging) -> Outcome {
         },
     };
     let [base, new] = sides.each_ref().map(|side| &side.column.run);
-    let comparison = Comparison::with_floors(base, new, options, &floors(&[base, new]));
+    let floors = if judging.no_floors {
+        Floors::default()
+    } else {
+        floors(&[base, new])
+    };
+    let comparison = Comparison::with_floors(base, new, options, &floors);
     let text = match judging.format {
         CompareFormat::Table => report::compare::table(&comparison, sides, &style()),
         CompareFormat::Json => export::json::comparison(&comparison, sides),

@@ -101,10 +101,6 @@ pub(crate) fn method(comparison: &Comparison) -> String {
             replicates(comparison, |m| m.base),
             replicates(comparison, |m| m.new)
         ));
-        if let Some(blocks) = comparison.blocks {
-            let blocks = plural(blocks as u64, "block");
-            parts.push(format!("interleaved in {blocks}"));
-        }
         let wider = match comparison
             .metrics
             .iter()
@@ -115,6 +111,10 @@ pub(crate) fn method(comparison: &Comparison) -> String {
             wider => format!(", wider for {}", plural(wider as u64, "metric")),
         };
         parts.push(format!("margin {}{wider}", percent(comparison.margin)));
+        if let Some(blocks) = comparison.blocks {
+            let blocks = plural(blocks as u64, "block");
+            parts.push(format!("interleaved in {blocks}"));
+        }
     }
     if exact > 0 {
         let exact = plural(exact, "metric");
