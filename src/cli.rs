@@ -1,12 +1,14 @@
 //! The arguments. The help, the man page and the completions come from here.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::export::{self, Foreign};
 use crate::import::FORMATS;
 use crate::reference::Reference;
 use crate::target::spec::Spec;
@@ -147,6 +149,44 @@ pub enum Format {
     Md,
 }
 
+/// How a run is printed.
+#[derive(Clone, Copy, Debug)]
+pub enum RunFormat {
+    /// As every result can be.
+    Own(Format),
+    /// In a format of other programs.
+    Foreign(&'static Foreign),
+}
+
+impl Default for RunFormat {
+    fn default() -> Self {
+        RunFormat::Own(Format::default())
+    }
+}
+
+impl ValueEnum for RunFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<RunFormat>> = LazyLock::new(|| {
+            let own = Format::value_variants().iter().copied();
+            let foreign = export::FOREIGN.into_iter();
+            own.map(RunFormat::Own)
+                .chain(foreign.map(RunFormat::Foreign))
+                .collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            RunFormat::Own(format) => format.to_possible_value(),
+            RunFormat::Foreign(format) => {
+                let help = format!("{}; leaves out {}", format.about, format.leaves_out);
+                Some(PossibleValue::new(format.name).help(help))
+            }
+        }
+    }
+}
+
 /// The arguments of `run`.
 // Each flag of the command line is one.
 #[allow(clippy::struct_excessive_bools)]
@@ -190,8 +230,10 @@ pub struct Run {
     pub output: Option<PathBuf>,
 
     /// How to print the result
+    ///
+    /// The formats of other programs, and what each keeps, are in doc/formats.md.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: RunFormat,
 
     /// Record the host's name in the run
     #[arg(long)]
@@ -307,8 +349,10 @@ pub struct Show {
     pub metric: Option<String>,
 
     /// How to print the result
+    ///
+    /// The formats of other programs, and what each keeps, are in doc/formats.md.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: RunFormat,
 }
 
 /// The arguments of `import`.

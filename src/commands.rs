@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use clap::CommandFactory;
 
-use crate::cli::{self, Arguments, Command, Format};
+use crate::cli::{self, Arguments, Command, Format, RunFormat};
 use crate::doctor::{self, Probes};
 use crate::filter;
 use crate::import::next_line;
@@ -161,7 +161,7 @@ fn show(arguments: &cli::Show) -> Outcome {
             }
             terminal::distribution(&run, id, &style()).map_err(Failure::Failed)?
         }
-        None => formatted(&run, arguments.format),
+        None => formatted(&run, arguments.format)?,
     };
     print(text.as_bytes())?;
     Ok(worth(&run))
@@ -208,13 +208,20 @@ fn formatted_matrix(columns: &[Column], format: Format) -> String {
     }
 }
 
-fn formatted(run: &Run, format: Format) -> String {
-    match format {
-        Format::Table => terminal::table(run, &style()),
-        Format::Json => export::json::run(run),
-        Format::Csv => export::csv::run(run),
-        Format::Md => export::markdown::run(run),
-    }
+/// A run as it is to be printed; what a format of other programs loses goes to standard error.
+fn formatted(run: &Run, format: RunFormat) -> Result<String, Failure> {
+    Ok(match format {
+        RunFormat::Own(Format::Table) => terminal::table(run, &style()),
+        RunFormat::Own(Format::Json) => export::json::run(run),
+        RunFormat::Own(Format::Csv) => export::csv::run(run),
+        RunFormat::Own(Format::Md) => export::markdown::run(run),
+        RunFormat::Foreign(format) => {
+            for line in format.losses(run).map_err(Failure::Failed)? {
+                eprintln!("kernmark: {line}");
+            }
+            (format.write)(run)
+        }
+    })
 }
 
 /// Checks that each filter selects something of the catalog.

@@ -251,6 +251,15 @@ impl Replicate {
         }
     }
 
+    /// How many samples it has, or its source sums up.
+    #[must_use]
+    pub fn samples(&self) -> u64 {
+        match &self.stat {
+            Some(stat) => stat.samples,
+            None => self.histogram.total(),
+        }
+    }
+
     /// What its value is.
     #[must_use]
     pub fn statistic(&self) -> Statistic {

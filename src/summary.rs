@@ -292,10 +292,9 @@ impl<'a> Group<'a> {
     }
 
     fn samples(&self) -> u64 {
-        self.ok.iter().fold(0, |sum, r| {
-            let summed_up = r.stat.as_ref().map_or(0, |stat| stat.samples);
-            sum.saturating_add(r.histogram.total() + summed_up)
-        })
+        self.ok
+            .iter()
+            .fold(0, |sum, r| sum.saturating_add(r.samples()))
     }
 
     /// The median over replicates of the value less the share of a clock reading

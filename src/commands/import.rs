@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{formatted, print, worth, Failure, Outcome, WIDTH};
-use crate::cli::{self, Format};
+use super::{print, style, worth, Failure, Outcome, WIDTH};
+use crate::cli;
 use crate::import::{self, fact, records, Problem, FORMATS};
+use crate::report::terminal;
 use crate::report::text::{paragraph, plain};
 use crate::report::IMPORTED;
 use crate::run::Run;
@@ -24,7 +25,7 @@ pub(super) fn import(arguments: &cli::Import) -> Outcome {
     }
     let run = run(&stream);
     let path = save(arguments.output.as_deref(), &run, &stream).map_err(Failure::Failed)?;
-    print(formatted(&run, Format::Table).as_bytes())?;
+    print(terminal::table(&run, &style()).as_bytes())?;
     eprintln!("saved: {}", path.display());
     Ok(worth(&run))
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use super::{formatted, interrupt, picked, print, select, style, tell_left_over, worth};
 use super::{Failure, Outcome};
-use crate::cli::{self, Format};
+use crate::cli::{self, Format, RunFormat};
 use crate::filter;
 use crate::interrupt::Interrupt;
 use crate::machine::{self, Machine};
@@ -69,12 +69,15 @@ pub(super) fn run(arguments: &cli::Run) -> Outcome {
         return Ok(cli::INTERRUPTED);
     };
     let shown = shown(&made, &arguments.filters);
-    let text = if arguments.check && arguments.format == Format::Table {
-        report::check::render(&summarise(&shown), style().width)
-    } else {
-        formatted(&shown, arguments.format)
+    let text = match arguments.format {
+        RunFormat::Own(Format::Table) if arguments.check => {
+            Ok(report::check::render(&summarise(&shown), style().width))
+        }
+        format => formatted(&shown, format),
     };
-    print(text.as_bytes())?;
+    if let Ok(text) = &text {
+        print(text.as_bytes())?;
+    }
     if let Some(path) = &made.path {
         eprintln!("saved: {}", path.display());
     }
@@ -82,6 +85,8 @@ pub(super) fn run(arguments: &cli::Run) -> Outcome {
     if made.kept {
         tell_left_over();
     }
+    // Only now, because a run that a format cannot hold is saved all the same.
+    text?;
     let metrics = made.run.metrics.iter().map(|metric| &metric.id);
     let entries = made.run.catalog.iter().map(|entry| &entry.metric);
     let ids: Vec<&str> = metrics.chain(entries).map(String::as_str).collect();

@@ -287,7 +287,8 @@ fn document(parts: &[(&str, String)]) -> String {
     text
 }
 
-fn list(lines: impl Iterator<Item = String>) -> String {
+/// A list, an element a line.
+pub(super) fn list(lines: impl Iterator<Item = String>) -> String {
     let lines: Vec<String> = lines.collect();
     if lines.is_empty() {
         return "[]".to_owned();
@@ -297,7 +298,7 @@ fn list(lines: impl Iterator<Item = String>) -> String {
 
 /// A value in one line. What would steer a terminal stands only in strings, and
 /// there as `\u001b`.
-fn line(value: &impl Serialize) -> String {
+pub(super) fn line(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).expect("keys are strings");
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::run::{Fact, Metric, Outcome, Run, Session, Unit, PICOSECONDS};
+use crate::run::{Fact, Metric, Outcome, Replicate, Run, Session, Unit, PICOSECONDS};
 use crate::summary::{Status, Summary};
 use crate::target::spec::DEFAULT;
 
@@ -282,10 +282,7 @@ fn replicates(run: &Run) -> Vec<String> {
         .iter()
         .flat_map(|metric| &metric.replicates)
         .filter(|replicate| replicate.outcome == Outcome::Ok)
-        .map(|replicate| match &replicate.stat {
-            Some(stat) => stat.samples,
-            None => replicate.histogram.total(),
-        })
+        .map(Replicate::samples)
         .collect();
     let mut parts = vec![plural(most as u64, "replicate")];
     if most > 1 && run.metrics.iter().all(repeats) {

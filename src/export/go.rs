@@ -1,0 +1,74 @@
+//! The Go benchmark data format (golang.org/design/14313-benchmark-format) with the unit metadata
+//! of golang.org/issue/43744, which `benchstat` reads.
+
+use std::fmt::Write;
+
+use super::{about, conditions, escaped, Carries, Foreign, Item, Unmeasured, OF_IDS};
+use crate::report::text::plain;
+use crate::run::{Run, Unit};
+
+/// The format.
+pub static FORMAT: Foreign = Foreign {
+    name: "go",
+    about: "Go benchmark text, for benchstat",
+    leaves_out: "distributions, tails, cold samples and proofs",
+    unmeasured: Unmeasured::Told,
+    carries: Carries::All,
+    write: run,
+};
+
+/// A line for each replicate of each metric, `BenchmarkKernmark/ID`, the number of operations, and
+/// the median of one in `ns/op` or `instructions/op`; `MB/s` where it moves bytes.
+///
+/// Configuration lines are the conditions under which runs can be compared, because benchstat
+/// does not compare where these differ. Everything else is a comment: lines that begin with `#`.
+fn run(run: &Run) -> String {
+    let items: Vec<Item> = Item::all(run).collect();
+    let mut out = String::new();
+    for (label, text) in about(run, &items) {
+        let _ = writeln!(out, "# {label}: {text}");
+    }
+    out.push_str("# Each line of a benchmark is a replicate: a fresh process or boot.\n");
+    for (name, value) in conditions(run) {
+        let _ = writeln!(out, "{}: {value}", name.replace(['_', ' '], "-"));
+    }
+    let counted = || {
+        let counted = |item: &&Item| item.summary.unit == Unit::Instructions;
+        items.iter().filter(counted).map(|item| &item.values.values)
+    };
+    if items.iter().any(|item| item.summary.unit == Unit::Ticks) {
+        out.push_str("Unit cycles/op better=lower\n");
+    }
+    if counted().any(|values| !values.is_empty()) {
+        // Where replicates are equal, benchstat need not test whether a difference is noise.
+        let equal = counted().all(|values| values.windows(2).all(|two| two[0] == two[1]));
+        let assume = if equal { " assume=exact" } else { "" };
+        let _ = writeln!(out, "Unit instructions/op better=lower{assume}");
+    }
+    out.push('\n');
+    for item in &items {
+        if item.median().is_none() {
+            let id = plain(&item.summary.id);
+            let _ = writeln!(out, "# {id} {}", plain(&item.reason()));
+            continue;
+        }
+        let name = escaped(&item.summary.id, OF_IDS, "%");
+        for (replicate, value) in item.values.replicates.iter().zip(&item.values.values) {
+            let samples = replicate.samples();
+            let operations = samples.saturating_mul(replicate.batch.max(1));
+            let operations = operations.min(i64::MAX as u64);
+            let unit = item.summary.unit.of_figures();
+            let _ = write!(
+                out,
+                "BenchmarkKernmark/{name} {operations} {value} {unit}/op"
+            );
+            if let (Unit::Cycles, Some(bytes)) = (item.summary.unit, item.summary.bytes) {
+                if *value > 0.0 {
+                    let _ = write!(out, " {} MB/s", bytes as f64 * 1e3 / value);
+                }
+            }
+            out.push('\n');
+        }
+    }
+    out
+}

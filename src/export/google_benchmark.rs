@@ -1,0 +1,177 @@
+//! JSON as Google Benchmark writes it (`--benchmark_format=json`, schema version 1), which its
+//! `compare.py` reads, and what else reads results of that library.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::json::{line, list};
+use super::{about, conditions, told, Carries, Foreign, Item, Unmeasured, STARTED};
+use crate::run::{Run, Unit};
+use crate::stats;
+
+/// The format.
+pub static FORMAT: Foreign = Foreign {
+    name: "google-benchmark",
+    about: "JSON of Google Benchmark, for its compare.py",
+    leaves_out: "distributions, tails, cold samples and proofs; CPU time repeats real time",
+    unmeasured: Unmeasured::Told,
+    carries: Carries::Time,
+    write: run,
+};
+
+/// A replicate, or a statistic over them; the members in the library's order.
+#[derive(Clone, Default, Serialize)]
+struct Entry<'a> {
+    name: String,
+    family_index: usize,
+    per_family_instance_index: usize,
+    run_name: &'a str,
+    run_type: &'static str,
+    repetitions: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repetition_index: Option<usize>,
+    threads: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aggregate_name: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aggregate_unit: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_occurred: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_message: Option<String>,
+    #[serde(flatten)]
+    times: Option<Times>,
+}
+
+/// What was measured; absent where a metric has no number, for which the library writes 0.
+#[derive(Clone, Serialize)]
+struct Times {
+    iterations: u64,
+    real_time: f64,
+    /// Readers pass over an entry without it.
+    cpu_time: f64,
+    time_unit: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_per_second: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items_per_second: Option<f64>,
+}
+
+impl Times {
+    fn of(iterations: u64, nanoseconds: f64) -> Self {
+        Times {
+            iterations,
+            real_time: nanoseconds,
+            cpu_time: nanoseconds,
+            time_unit: "ns",
+            bytes_per_second: None,
+            items_per_second: None,
+        }
+    }
+}
+
+/// A repetition for each replicate of each metric, and the statistics that the library makes of
+/// several repetitions.
+fn run(run: &Run) -> String {
+    let items: Vec<Item> = Item::all(run).collect();
+    let timed = items.iter().filter(|i| i.summary.unit == Unit::Cycles);
+    let entries = timed
+        .enumerate()
+        .flat_map(|(family, item)| entries(family, item));
+    let entries = list(entries.map(|entry| line(&entry)));
+    let context = line(&context(run, &items));
+    format!("{{\n\"context\": {context},\n\"benchmarks\": {entries}\n}}\n")
+}
+
+/// What was measured on: the library's members where we know them, and ours.
+fn context(run: &Run, items: &[Item]) -> Value {
+    let mut context = Map::new();
+    let mut tell = |name: &str, value: Value| {
+        context.entry(name.to_owned()).or_insert(value);
+    };
+    let texts = [
+        ("date", STARTED),
+        ("host_name", "host_name"),
+        ("executable", "tool"),
+    ];
+    for (name, fact) in texts {
+        if let Some(value) = told(run, fact) {
+            tell(name, value.into());
+        }
+    }
+    if let Some(count) = told(run, "cpu_count").and_then(|n| n.parse::<u64>().ok()) {
+        tell("num_cpus", count.into());
+    }
+    tell("json_schema_version", 1.into());
+    for (name, value) in conditions(run) {
+        tell(name, value.into());
+    }
+    for (name, value) in about(run, items) {
+        tell(&name, value.into());
+    }
+    Value::Object(context)
+}
+
+fn entries<'a>(family: usize, item: &'a Item) -> Vec<Entry<'a>> {
+    let values = &item.values.values;
+    let entry = Entry {
+        family_index: family,
+        run_name: &item.summary.id,
+        repetitions: values.len(),
+        threads: 1,
+        ..Entry::default()
+    };
+    if item.median().is_none() {
+        return vec![Entry {
+            name: item.summary.id.clone(),
+            run_type: "iteration",
+            repetitions: item.summary.tried,
+            repetition_index: Some(0),
+            error_occurred: Some(true),
+            error_message: Some(item.reason()),
+            ..entry
+        }];
+    }
+    let replicates = item.values.replicates.iter().zip(values).enumerate();
+    let repetitions = replicates.map(|(index, (replicate, value))| {
+        let samples = replicate.histogram.total();
+        let per_second = |each: Option<u64>| {
+            let each = each.filter(|_| *value > 0.0)?;
+            Some(each as f64 * 1e9 / value)
+        };
+        Entry {
+            name: item.summary.id.clone(),
+            run_type: "iteration",
+            repetition_index: Some(index),
+            times: Some(Times {
+                bytes_per_second: per_second(item.summary.bytes),
+                items_per_second: per_second(item.summary.items),
+                ..Times::of(samples.saturating_mul(replicate.batch.max(1)), *value)
+            }),
+            ..entry.clone()
+        }
+    });
+    let mut all: Vec<Entry> = repetitions.collect();
+    if values.len() > 1 {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let variation = stats::coefficient_of_variation(values);
+        let statistics = [
+            ("mean", "time", Some(mean)),
+            ("median", "time", stats::median(values)),
+            ("stddev", "time", variation.map(|cv| cv * mean)),
+            ("cv", "percentage", variation),
+        ];
+        for (name, unit, value) in statistics {
+            let Some(value) = value else { continue };
+            all.push(Entry {
+                name: format!("{}_{name}", item.summary.id),
+                run_type: "aggregate",
+                aggregate_name: Some(name),
+                aggregate_unit: Some(unit),
+                times: Some(Times::of(values.len() as u64, value)),
+                ..entry.clone()
+            });
+        }
+    }
+    all
+}
