@@ -76,16 +76,23 @@ fn unpacked(log: &str) -> Vec<String> {
     log.lines()
         .map(|line| match payload(line) {
             Some(text) if text.starts_with("HIST") => {
-                let (_, _, values) = histograms.next().unwrap();
-                line.replace(&text, &format!("{values:?}"))
+                let histogram = histograms.next().unwrap();
+                line.replace(&text, &format!("{:?}", histogram.values))
             }
             _ => line.to_owned(),
         })
         .collect()
 }
 
-/// Tag, replicate, and value and count of each histogram of an interval log.
-fn histograms(log: &str) -> Vec<(String, u64, Vec<(u64, u64)>)> {
+/// A histogram of an interval log.
+struct Interval {
+    tag: String,
+    replicate: u64,
+    /// Values, each with its count.
+    values: Vec<(u64, u64)>,
+}
+
+fn histograms(log: &str) -> Vec<Interval> {
     let mut deserializer = Deserializer::new();
     IntervalLogIterator::new(log.as_bytes())
         .filter_map(|entry| match entry.unwrap() {
@@ -97,8 +104,11 @@ fn histograms(log: &str) -> Vec<(String, u64, Vec<(u64, u64)>)> {
             let histogram: Hdr<u64> = deserializer.deserialize(&mut &bytes[..]).unwrap();
             let values = histogram.iter_recorded();
             let values = values.map(|v| (v.value_iterated_to(), v.count_at_value()));
-            let tag = interval.tag().unwrap().as_str().to_owned();
-            (tag, interval.start_timestamp().as_secs(), values.collect())
+            Interval {
+                tag: interval.tag().unwrap().as_str().to_owned(),
+                replicate: interval.start_timestamp().as_secs(),
+                values: values.collect(),
+            }
         })
         .collect()
 }
@@ -125,14 +135,14 @@ fn a_histogram_has_three_digits_of_every_sample() {
     let log = written("hdr", &run);
     let take = "semaphore.take.blocking.u_to_u";
     let all = histograms(&log);
-    let found: Vec<_> = all.iter().filter(|(tag, _, _)| tag == take).collect();
+    let found: Vec<_> = all.iter().filter(|one| one.tag == take).collect();
     assert_eq!(found.len(), 7);
     let metric = run.metrics.iter().find(|m| m.id == take).unwrap();
-    for ((_, start, values), replicate) in found.into_iter().zip(&metric.replicates) {
-        assert_eq!(*start, replicate.session as u64);
+    for (one, replicate) in found.into_iter().zip(&metric.replicates) {
+        assert_eq!(one.replicate, replicate.session as u64);
         let exact: Vec<(u64, u64)> = replicate.histogram.iter().map(|(t, n)| (t.0, n)).collect();
-        assert_eq!(exact.len(), values.len());
-        for ((ticks, count), (value, counted)) in exact.iter().zip(values) {
+        assert_eq!(exact.len(), one.values.len());
+        for ((ticks, count), (value, counted)) in exact.iter().zip(&one.values) {
             // 2.5 ticks are a nanosecond, of which a value is a thousandth.
             let exact = *ticks as f64 * 400.0;
             assert_eq!(count, counted);
@@ -465,7 +475,7 @@ fn decoded(name: &str, escape: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Name, labels and value of a sample of OpenMetrics, by the grammar of its text format.
+/// Name, labels and value of a sample of `OpenMetrics`, by the grammar of its text format.
 fn sample(line: &str) -> (String, Vec<(String, String)>, f64) {
     let is_name = |name: &str| {
         let mut chars = name.chars();
@@ -695,9 +705,9 @@ proptest! {
     fn any_run_is_an_interval_log(run in any_run()) {
         let found: Vec<String> = histograms(&written("hdr", &run))
             .into_iter()
-            .map(|(tag, _, values)| {
-                assert!(values.iter().map(|(_, count)| count).sum::<u64>() > 0);
-                decoded(&tag, "%")
+            .map(|one| {
+                assert!(one.values.iter().map(|(_, count)| count).sum::<u64>() > 0);
+                decoded(&one.tag, "%")
             })
             .collect();
         let expected: Vec<String> = expected(&run, Carries::All)

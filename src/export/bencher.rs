@@ -20,19 +20,19 @@ pub static FORMAT: Foreign = Foreign {
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Measures {
-    Latency(Value),
-    Cycles(Value),
-    Instructions(Value),
+    Latency(Estimate),
+    Cycles(Estimate),
+    Instructions(Estimate),
 }
 
 /// The median of a metric, and the interval of it where replicates are enough for one.
 #[derive(Serialize)]
-struct Value {
+struct Estimate {
     value: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lower_value: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    upper_value: Option<f64>,
+    #[serde(rename = "lower_value", skip_serializing_if = "Option::is_none")]
+    low: Option<f64>,
+    #[serde(rename = "upper_value", skip_serializing_if = "Option::is_none")]
+    high: Option<f64>,
 }
 
 /// An object with a member for each metric that has a number, a line each; the measure is
@@ -41,15 +41,15 @@ fn run(run: &Run) -> String {
     let lines: Vec<String> = Item::all(run)
         .filter_map(|item| {
             let interval = item.interval();
-            let value = Value {
+            let estimate = Estimate {
                 value: item.median()?,
-                lower_value: interval.map(|(low, _)| low),
-                upper_value: interval.map(|(_, high)| high),
+                low: interval.map(|(low, _)| low),
+                high: interval.map(|(_, high)| high),
             };
             let measures = match item.summary.unit {
-                Unit::Cycles => Measures::Latency(value),
-                Unit::Ticks => Measures::Cycles(value),
-                Unit::Instructions => Measures::Instructions(value),
+                Unit::Cycles => Measures::Latency(estimate),
+                Unit::Ticks => Measures::Cycles(estimate),
+                Unit::Instructions => Measures::Instructions(estimate),
             };
             Some(format!("{}: {}", line(&item.summary.id), line(&measures)))
         })

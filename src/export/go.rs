@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::{about, conditions, escaped, Carries, Foreign, Item, Unmeasured, OF_IDS};
 use crate::report::text::plain;
-use crate::run::{Run, Unit};
+use crate::run::{Replicate, Run, Unit};
 
 /// The format.
 pub static FORMAT: Foreign = Foreign {
@@ -32,17 +32,19 @@ fn run(run: &Run) -> String {
     for (name, value) in conditions(run) {
         let _ = writeln!(out, "{}: {value}", name.replace(['_', ' '], "-"));
     }
-    let counted = || {
-        let counted = |item: &&Item| item.summary.unit == Unit::Instructions;
-        items.iter().filter(counted).map(|item| &item.values.values)
-    };
     if items.iter().any(|item| item.summary.unit == Unit::Ticks) {
         out.push_str("Unit cycles/op better=lower\n");
     }
-    if counted().any(|values| !values.is_empty()) {
-        // Where replicates are equal, benchstat need not test whether a difference is noise.
-        let equal = counted().all(|values| values.windows(2).all(|two| two[0] == two[1]));
-        let assume = if equal { " assume=exact" } else { "" };
+    let mut counted = items
+        .iter()
+        .filter(|item| item.summary.unit == Unit::Instructions && item.median().is_some())
+        .peekable();
+    if counted.peek().is_some() {
+        let assume = if counted.all(is_exact) {
+            " assume=exact"
+        } else {
+            ""
+        };
         let _ = writeln!(out, "Unit instructions/op better=lower{assume}");
     }
     out.push('\n');
@@ -71,4 +73,14 @@ fn run(run: &Run) -> String {
         }
     }
     out
+}
+
+/// Whether there is no noise that a difference would have to be tested against: two replicates or
+/// more, equal in every sample.
+fn is_exact(item: &Item) -> bool {
+    let replicates = &item.values.replicates;
+    let same = |pair: &[&Replicate]| {
+        (pair[0].batch, &pair[0].histogram) == (pair[1].batch, &pair[1].histogram)
+    };
+    replicates.len() > 1 && replicates.windows(2).all(same)
 }

@@ -30,11 +30,12 @@ const ORIGIN: &str = "kernmark";
 fn run(run: &Run) -> String {
     let items: Vec<Item> = Item::all(run).collect();
     let about = about(run, &items);
-    let said = |name: &str| {
-        let found = about.iter().find(|(label, _)| label == name);
+    let said = |names: &[&str]| {
+        let of = |name| about.iter().find(|(label, _)| label == name);
+        let found = names.iter().copied().find_map(of);
         found.map_or("unknown", |(_, text)| text.as_str())
     };
-    let kernel = said("kernel");
+    let kernel = said(&["kernel"]);
     let conditions: Map<String, Value> = conditions(run)
         .into_iter()
         .map(|(name, value)| (name.replace(' ', "_"), value.into()))
@@ -48,25 +49,23 @@ fn run(run: &Run) -> String {
     let sum = crc32fast::hash(super::json::run(run).as_bytes());
     let started = started(run);
     let name = format!("{}/{sum:08x}", started.unwrap_or("undated"));
-    let shared = json!({
-        "environment": {
-            "comment": said("machine"),
-            "misc": conditions,
-        },
+    let environment = json!({
+        "comment": said(&["machine", "emulator", "target"]),
+        "misc": conditions,
     });
     let tests = items.iter().map(|item| {
         let mut test = test(item);
         let id = plain(&item.summary.id);
         test.insert("id".to_owned(), format!("{ORIGIN}:{name}/{id}").into());
         test.insert("build_id".to_owned(), build.clone().into());
-        test.insert("environment".to_owned(), shared["environment"].clone());
+        test.insert("environment".to_owned(), environment.clone());
         if let Some(started) = started {
             test.insert("start_time".to_owned(), started.into());
         }
         line(&test)
     });
     let tests = list(tests);
-    let mut built = json!({
+    let mut description = json!({
         "id": build,
         "checkout_id": checkout,
         "origin": ORIGIN,
@@ -75,13 +74,13 @@ fn run(run: &Run) -> String {
     if let Some(Session { arch, .. }) = run.sessions.first() {
         let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
         let arch = arch.to_lowercase().replace(|c| !known(c), "_");
-        built["architecture"] = arch.into();
+        description["architecture"] = arch.into();
     }
     let checkout = line(&json!({ "id": checkout, "origin": ORIGIN, "comment": kernel }));
     let version = line(&json!({ "major": 5, "minor": 3 }));
     format!(
         "{{\n\"version\": {version},\n\"checkouts\": [{checkout}],\n\"builds\": [{}],\n\"tests\": {tests}\n}}\n",
-        line(&built)
+        line(&description)
     )
 }
 

@@ -1,4 +1,4 @@
-//! OpenMetrics text, version 1.0.0, which Prometheus reads.
+//! `OpenMetrics` text, version 1.0.0, which Prometheus reads.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
