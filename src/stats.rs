@@ -933,7 +933,7 @@ mod tests {
         let many: Vec<f64> = (0..40).map(f64::from).collect();
         let far: Vec<f64> = many.iter().map(|v| v + 1000.0).collect();
         assert!((shift(&many, &far).p - 2.0 / DRAWN_AT_MOST as f64).abs() < 1e-12);
-        assert!(shift(&many, &many).p >= 1.0);
+        assert!(shift(&many, &many).p > 0.95);
     }
 
     #[test]
