@@ -7,6 +7,8 @@
 pub mod check;
 pub mod hyperfine;
 pub mod records;
+mod zephyr;
+pub mod zephyr_latency;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -105,7 +107,7 @@ pub trait Reader {
 }
 
 /// All formats, in the order of the documentation.
-pub static FORMATS: &[&Format] = &[&hyperfine::FORMAT];
+pub static FORMATS: &[&Format] = &[&hyperfine::FORMAT, &zephyr_latency::FORMAT];
 
 impl Row {
     /// A row without a description of its own.

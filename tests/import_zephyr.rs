@@ -1,0 +1,352 @@
+//! What is read of the outputs of Zephyr's benchmarks.
+//!
+//! Captures are of tests/captures/import/. Those of `latency_measure` were published by the
+//! Zephyr project: 1.7, 2.3, 3.5 and 3.6 are sample outputs of its README in those versions (3.6
+//! trimmed to some rows); the others are of issues and pull requests of zephyrproject-rtos/zephyr,
+//! cut off where they were quoted: 16234 (1.14-cut), 24136 (2.2-hung), 30513 (2.4-twister), 58064
+//! (3.3-tick), 67438 (3.5-dev), 39977 (qemu), 15728 (timing-info).
+
+use std::fmt::Write;
+
+use insta::assert_snapshot;
+use kernmark::import::{read, Figure, Imported, Problem, Row, Source, FORMATS};
+use proptest::prelude::*;
+
+// Other test programs need the rest of it.
+#[allow(dead_code)]
+mod common;
+
+fn capture(name: &str) -> String {
+    let path = common::here("tests/captures/import").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// What is read, by the format that is found.
+fn try_read(text: &str) -> Result<Imported, Problem> {
+    read(&mut text.as_bytes(), None)
+}
+
+fn sources(format: &str, text: &str) -> Vec<Source> {
+    let imported = try_read(text).unwrap();
+    assert_eq!(imported.format.name, format);
+    imported.sources
+}
+
+/// All that sources say, for people.
+fn shown(sources: &[Source]) -> String {
+    let mut text = String::new();
+    for source in sources {
+        let clock = &source.clock;
+        writeln!(text, "{} {:?} {} Hz", clock.name, clock.unit, clock.hz).unwrap();
+        for fact in &source.facts {
+            writeln!(text, "  {} = {}", fact.name, fact.value).unwrap();
+        }
+        for row in &source.rows {
+            writeln!(text, "{}", shown_row(row)).unwrap();
+        }
+        let cut = source.cut.as_deref().unwrap_or("no");
+        writeln!(text, "cut: {cut}").unwrap();
+    }
+    text
+}
+
+fn shown_row(row: &Row) -> String {
+    let mut text = format!("- {}", row.name);
+    if !row.about.is_empty() {
+        write!(text, " ({})", row.about).unwrap();
+    }
+    match &row.figure {
+        Figure::Summary(stat) => {
+            write!(text, ": {} samples", stat.samples).unwrap();
+            let values = [
+                ("mean", stat.mean),
+                ("median", stat.median),
+                ("min", stat.min),
+                ("max", stat.max),
+                ("deviation", stat.deviation),
+            ];
+            for (name, value) in values {
+                if let Some(value) = value {
+                    write!(text, ", {name} {value}").unwrap();
+                }
+            }
+        }
+        other => write!(text, ": {other:?}").unwrap(),
+    }
+    if let Some(nanoseconds) = row.nanoseconds {
+        write!(text, ", {nanoseconds} ns").unwrap();
+    }
+    text
+}
+
+const LATENCY: [&str; 11] = [
+    "zephyr-latency-1.7.txt",
+    "zephyr-latency-1.14-cut.txt",
+    "zephyr-latency-2.2-hung.txt",
+    "zephyr-latency-2.3.txt",
+    "zephyr-latency-2.4-twister.txt",
+    "zephyr-latency-3.3-tick.txt",
+    "zephyr-latency-3.5.txt",
+    "zephyr-latency-3.5-dev.txt",
+    "zephyr-latency-3.6.txt",
+    "zephyr-latency-qemu.txt",
+    "zephyr-latency-timing-info.txt",
+];
+
+#[test]
+fn latency_all_captures() {
+    for name in LATENCY {
+        let found = sources("zephyr-latency", &capture(name));
+        assert_snapshot!(name.trim_end_matches(".txt"), shown(&found));
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Published {
+    dataset: String,
+    benchmark: String,
+    title: String,
+    cycles: f64,
+    nanoseconds: f64,
+}
+
+/// The published tables of reference/, printed with the formats of their versions.
+#[test]
+fn latency_published_tables() {
+    let path = common::here("reference/zephyr.csv");
+    let mut csv = csv::Reader::from_path(path).unwrap();
+    let figures: Vec<Published> = csv.deserialize().map(Result::unwrap).collect();
+    assert_eq!(figures.len(), 501);
+    for is_described in [true, false] {
+        let mut log = String::new();
+        for table in figures.chunk_by(|a, b| a.dataset == b.dataset) {
+            for figure in table {
+                let Published {
+                    benchmark: name,
+                    title,
+                    cycles,
+                    nanoseconds,
+                    ..
+                } = figure;
+                let title = match (name == title, is_described) {
+                    (true, _) => format!("{title:<52}"),
+                    (false, true) => format!("{:<94}", format!("{name:<40} - {title:<50}")),
+                    (false, false) => format!("{name:<40} "),
+                };
+                writeln!(log, "{title}:{cycles:>8} cycles , {nanoseconds:>8} ns : ").unwrap();
+            }
+            writeln!(log, "{}\nPROJECT EXECUTION SUCCESSFUL", "=".repeat(67)).unwrap();
+        }
+        let found = sources("zephyr-latency", &log);
+        assert_eq!(found.len(), 8);
+        assert!(found.iter().all(|source| source.cut.is_none()));
+        let rows: Vec<&Row> = found.iter().flat_map(|source| &source.rows).collect();
+        assert_eq!(rows.len(), 501);
+        for (row, figure) in rows.iter().zip(&figures) {
+            assert_eq!(row.name, figure.benchmark);
+            let is_title = figure.benchmark == figure.title;
+            let about = if is_described && !is_title {
+                figure.title.as_str()
+            } else {
+                ""
+            };
+            assert_eq!(row.about, about);
+            assert_eq!(row.nanoseconds, Some(figure.nanoseconds));
+            let Figure::Summary(stat) = &row.figure else {
+                panic!("{row:?}");
+            };
+            assert_eq!((stat.samples, stat.mean), (1, Some(figure.cycles)));
+        }
+    }
+}
+
+/// Edge cases as the print statements of 3.6 make them; no capture has them.
+#[test]
+fn latency_rows_without_numbers() {
+    let log = "\
+*** Booting Zephyr OS version 4.0.0 ***
+heap.malloc.immediate   - Average time for heap malloc    :         FAILED ,          FAILED : Memory heap too small--increase it.
+heap.free.immediate     - Average time for heap free      :         FAILED ,          FAILED : \nlifo.get.immediate.kernel - Get data    :4294967291 cycles , 35791394 ns : Error: Tick Occurred
+mutex.lock.immediate.recursive.kernel - Lock a mutex      :      1O cycles ,       83 ns :
+mutex.unlock.immediate.recursive.kernel                   :       0 cycles ,        0 ns :
+stack.pop.immediate.kernel                                :      80 cycles ,      67
+===================================================================
+PROJECT EXECUTION FAILED
+";
+    assert_snapshot!(shown(&sources("zephyr-latency", log)));
+}
+
+/// Errors that stand in the box instead of figures, with the texts of 1.13 and 2.2.
+#[test]
+fn latency_errors_in_the_box() {
+    let log = "\
+***** Booting Zephyr OS zephyr-v1.13.0-1180-g5776ea8869 (delayed boot 1000ms) *****
+|-----------------------------------------------------------------------------|
+|                            Latency Benchmark                                |
+|-----------------------------------------------------------------------------|
+| 2 - Measure time from ISR to executing a different thread (rescheduled)     |
+| Flag variable has not changed. FAILED
+                                              |
+|-----------------------------------------------------------------------------|
+| 6 - Measure average context switch time between threads (coop)              |
+| Error: tick occurred                                                        |
+|-----------------------------------------------------------------------------|
+===================================================================
+PROJECT EXECUTION FAILED
+";
+    assert_snapshot!(shown(&sources("zephyr-latency", log)));
+}
+
+/// A board that boots again, with and without the banner, begins a source; other boots are none.
+#[test]
+fn latency_boots() {
+    let one = capture("zephyr-latency-3.5.txt");
+    let cut: String = one.split_inclusive('\n').take(8).collect();
+    let hello = "*** Booting Zephyr OS build v3.5.0 ***\nHello World! qemu_x86\n";
+    let lost = one.replace("*** Booting", "*** B??ting");
+    let found = sources(
+        "zephyr-latency",
+        &[hello, &cut, &one, hello, &lost].concat(),
+    );
+    let rows: Vec<usize> = found.iter().map(|source| source.rows.len()).collect();
+    assert_eq!(rows, [5, 17, 17]);
+    let missing = "its end mark, PROJECT EXECUTION SUCCESSFUL, is missing";
+    assert_eq!(found[0].cut.as_deref(), Some(missing));
+    assert_eq!([&found[1].cut, &found[2].cut], [&None, &None]);
+    assert!(matches!(try_read(hello), Err(Problem::Unknown)));
+}
+
+/// What a console puts before lines changes nothing.
+#[test]
+fn latency_prefixes() {
+    for name in LATENCY {
+        let log = capture(name);
+        let plain = shown(&sources("zephyr-latency", &log));
+        for prefix in [
+            "[00:00:01.234,000] <inf> app: ",
+            "D: ",
+            "\u{1b}[0m[12:00:01.5] ",
+            "12:00:01.567 ",
+            "twister - DEBUG - DEVICE: ",
+        ] {
+            let lines: Vec<String> = log.lines().map(|line| format!("{prefix}{line}")).collect();
+            let found = sources("zephyr-latency", &lines.join("\r\n"));
+            assert_eq!(shown(&found), plain, "{name} {prefix:?}");
+        }
+    }
+}
+
+/// A log that ends anywhere gives rows that the whole log has, or failed ones.
+#[test]
+fn latency_cut_anywhere() {
+    for name in ["zephyr-latency-1.7.txt", "zephyr-latency-3.6.txt"] {
+        let log = capture(name);
+        let whole = sources("zephyr-latency", &log).remove(0);
+        for end in 0..log.len() - 40 {
+            let Ok(imported) = try_read(&log[..end]) else {
+                continue;
+            };
+            let [source] = &imported.sources[..] else {
+                panic!("{name} to {end}");
+            };
+            assert!(source.cut.is_some());
+            for (row, same) in source.rows.iter().zip(&whole.rows) {
+                assert!(
+                    row == same || matches!(row.figure, Figure::Failed(_)),
+                    "{row:?}"
+                );
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever happens to a capture, reading ends in sources or in a problem.
+    #[test]
+    fn damage(
+        which in 0..CAPTURES.len(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0_usize..40), 0..20),
+    ) {
+        let mut bytes = capture(CAPTURES[which]).into_bytes();
+        for (at, byte, gone) in changes {
+            let at = at.index(bytes.len());
+            let end = (at + gone).min(bytes.len());
+            bytes.splice(at..end, [byte]);
+            bytes.push(byte);
+        }
+        for format in FORMATS {
+            let _ = read(&mut &bytes[..], Some(format));
+        }
+        let _ = read(&mut &bytes[..], None);
+    }
+
+    /// Lines of pieces that mean something, in any order.
+    #[test]
+    fn arbitrary_lines(pieces in prop::collection::vec(0..PIECES.len(), 0..60)) {
+        let text: String = pieces.into_iter().map(|piece| PIECES[piece]).collect();
+        for format in FORMATS {
+            let _ = read(&mut text.as_bytes(), Some(format));
+        }
+    }
+}
+
+const CAPTURES: [&str; 5] = [
+    "zephyr-latency-1.7.txt",
+    "zephyr-latency-1.14-cut.txt",
+    "zephyr-latency-2.4-twister.txt",
+    "zephyr-latency-3.3-tick.txt",
+    "zephyr-latency-3.6.txt",
+];
+
+const PIECES: [&str; 48] = [
+    "\n",
+    "\n",
+    " ",
+    ":",
+    ",",
+    "|",
+    " - ",
+    "-",
+    "[",
+    "]",
+    "\u{e9}",
+    "1",
+    "99999999999999999999",
+    "*** Booting Zephyr OS build ",
+    " ***",
+    "Latency Benchmark  ",
+    " tcs = ",
+    " nsec",
+    " is",
+    "cycles: 1 tcs is ",
+    " cycles ,",
+    " ns",
+    "FAILED , ",
+    "FAILED",
+    "PROJECT EXECUTION FAILED",
+    "START - Time Measurement",
+    "Error: tick occurred",
+    "E N D",
+    "-1.5",
+    "Clock frequency: ",
+    "S,a,b,",
+    "T,a,b,",
+    "P,a,b,",
+    "1,",
+    "0,",
+    "\tINCONCLUSIVE",
+    "a ====",
+    "b ####",
+    "Sample size:",
+    "Mean(u): ",
+    "Max: ",
+    "p50: ",
+    "p90: ",
+    "Iterations: ",
+    "Work Time: ",
+    "metric,cycles,nanoseconds\n",
+    "\"",
+    "a,1,2\n",
+];
