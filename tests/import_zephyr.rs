@@ -5,11 +5,16 @@
 //! trimmed to some rows); the others are of issues and pull requests of zephyrproject-rtos/zephyr,
 //! cut off where they were quoted: 16234 (1.14-cut), 24136 (2.2-hung), 30513 (2.4-twister), 58064
 //! (3.3-tick), 67438 (3.5-dev), 39977 (qemu), 15728 (timing-info).
+//!
+//! Those of ztest: 116517 (the first and the last lines of a run, 4.4-cut and 4.4-end), 101148
+//! (wrapped, of a draft of it), and the README of `tests/benchmarks/interrupt_latency` (csv, which
+//! has no banner of a boot).
 
 use std::fmt::Write;
 
 use insta::assert_snapshot;
 use kernmark::import::{read, Figure, Imported, Problem, Row, Source, FORMATS};
+use kernmark::run::Stat;
 use proptest::prelude::*;
 
 // Other test programs need the rest of it.
@@ -260,6 +265,117 @@ fn latency_cut_anywhere() {
     }
 }
 
+/// What a boot of Zephyr 4.4 prints before benchmarks of ztest.
+const ZTEST_BOOT: &str = "*** Booting Zephyr OS build v4.4.0-11887-gc7180db33540 ***\n";
+
+#[test]
+fn ztest_all_captures() {
+    for name in ZTEST {
+        let text = match name {
+            "zephyr-ztest-csv.txt" => format!("{ZTEST_BOOT}{}", capture(name)),
+            _ => capture(name),
+        };
+        let found = sources("zephyr-ztest", &text);
+        assert_snapshot!(name.trim_end_matches(".txt"), shown(&found));
+    }
+}
+
+/// Rows as the print statements of 4.4 make them; no capture has them.
+#[test]
+fn ztest_csv_of_all_kinds() {
+    let log = "\
+S,math,asm_add,100,119,1.186,2.200,0.220,-1,3,21,1
+S,math,floats,100,100.000,1.000,0.000,0.000,1.000,1,1.000,1
+C,math,floats,10,21.000
+P,math,floats,100,1.000,1.004,1.000,1.000,1.000,1.000,1.000
+S,math,part,100,100.000,1.000,0.000,0.000,1.000,1,1.000,1
+P,math,part,60,1.000,1.004,1.000,1.000,1.000,1.000,1.000
+T,math,busy,128000,9000000,6400000,1280000.000,50.000
+M,math,none\tINCONCLUSIVE
+T,math,never\tINCONCLUSIVE
+S,math,wrong,100,100,*float*,0.000,0.000,1,1,1,1
+S,math,cut,100,100,1.0
+T,math,zero,0,5,5,0.000,0.000
+PROJECT EXECUTION SUCCESSFUL
+S,is,text,and,is,passed,over
+T,1
+";
+    let log = format!("{ZTEST_BOOT}{log}");
+    assert_snapshot!(shown(&sources("zephyr-ztest", &log)));
+}
+
+/// The same of its text.
+#[test]
+fn ztest_text_of_all_kinds() {
+    let log = "\
+Running TESTSUITE math
+===================================================================
+math #######################################################
+D: Setting up math
+asm_add ====================================================
+\tSample size:100, total cycles: 119
+\tMean(u): 1.186
+\tStandard deviation(s): 2.200
+\tStandard Error(SE): 0.220
+\tMin: -1 (run #3)
+\tMax: 21 (run #1)
+math floats: percentiles cover the first 60 samples, 40 were dropped; raise CONFIG_ZTEST_BENCHMARK_MAX_SAMPLES
+floats =====================================================
+\tSample size:100, total cycles: 100.000
+\tMean(u): 1.000
+\tStandard deviation(s): 0.000
+\tStandard Error(SE): 0.000
+\tMin: 1.000 (run #1)
+\tMax: 1.000 (run #1)
+\tp50: 1.004
+\tp90: 1.000
+none =======================================================
+\tTest inconclusive (no samples recorded)
+busy =======================================================
+\tIterations: 128000
+\tTotal Time: 140625000 ns (Gross)
+\tWork Time: 100000000 ns (Net)
+\tOps/Sec: 1280000.000
+\tCycles/Ops: 50.000
+x =
+cut ========================================================
+\tSample size:100, total cycles: 100.000
+\tMean(u): 1.0
+";
+    let log = format!("{ZTEST_BOOT}{log}");
+    assert_snapshot!(shown(&sources("zephyr-ztest", &log)));
+}
+
+/// A log that ends anywhere gives rows that the whole log has, or failed ones.
+#[test]
+fn ztest_cut_anywhere() {
+    let text = capture("zephyr-ztest-4.4-cut.txt");
+    let csv = format!("{ZTEST_BOOT}{}", capture("zephyr-ztest-csv.txt"));
+    let timed = "busy ====================\n\tIterations: 128000\n\tCycles/Ops: 50.125\n";
+    for log in [&text, &csv, &format!("{ZTEST_BOOT}{timed}")] {
+        let whole = sources("zephyr-ztest", log).remove(0);
+        for end in (0..log.len()).filter(|end| log.is_char_boundary(*end)) {
+            let Ok(imported) = try_read(&log[..end]) else {
+                continue;
+            };
+            for (row, same) in imported.sources[0].rows.iter().zip(&whole.rows) {
+                let is_same = match (&row.figure, &same.figure) {
+                    (Figure::Summary(row), Figure::Summary(same)) => {
+                        let median = row.median.or(same.median);
+                        *same
+                            == Stat {
+                                median,
+                                ..row.clone()
+                            }
+                    }
+                    (figure, _) => matches!(figure, Figure::Failed(_)),
+                };
+                assert!(is_same, "{row:?} at {end}");
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -292,12 +408,23 @@ proptest! {
     }
 }
 
-const CAPTURES: [&str; 5] = [
+const ZTEST: [&str; 4] = [
+    "zephyr-ztest-4.4-cut.txt",
+    "zephyr-ztest-4.4-end.txt",
+    "zephyr-ztest-wrapped.txt",
+    "zephyr-ztest-csv.txt",
+];
+
+const CAPTURES: [&str; 9] = [
     "zephyr-latency-1.7.txt",
     "zephyr-latency-1.14-cut.txt",
     "zephyr-latency-2.4-twister.txt",
     "zephyr-latency-3.3-tick.txt",
     "zephyr-latency-3.6.txt",
+    "zephyr-ztest-4.4-cut.txt",
+    "zephyr-ztest-4.4-end.txt",
+    "zephyr-ztest-wrapped.txt",
+    "zephyr-ztest-csv.txt",
 ];
 
 const PIECES: [&str; 48] = [

@@ -9,6 +9,7 @@ pub mod hyperfine;
 pub mod records;
 mod zephyr;
 pub mod zephyr_latency;
+pub mod zephyr_ztest;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -107,7 +108,11 @@ pub trait Reader {
 }
 
 /// All formats, in the order of the documentation.
-pub static FORMATS: &[&Format] = &[&hyperfine::FORMAT, &zephyr_latency::FORMAT];
+pub static FORMATS: &[&Format] = &[
+    &hyperfine::FORMAT,
+    &zephyr_latency::FORMAT,
+    &zephyr_ztest::FORMAT,
+];
 
 impl Row {
     /// A row without a description of its own.

@@ -1,0 +1,337 @@
+//! Zephyr: benchmarks of the test framework (`ZTEST_BENCHMARK`, 4.4 and later), as CSV
+//! (`CONFIG_ZTEST_BENCHMARK_OUTPUT_CSV`) and as text.
+//!
+//! ```text
+//! S,suite,benchmark,samples,total,mean,deviation,error,min,at,max,at       sampled
+//! M,suite,benchmark, the same                                              sampled by hand
+//! P,suite,benchmark,samples,min,p50,p90,p99,p99.9,p99.99,max               its percentiles
+//! T,suite,benchmark,iterations,total,net,operations per second,cycles      timed
+//! S,suite,benchmark<TAB>INCONCLUSIVE
+//! ```
+//!
+//! The text has the same figures, a line each, under the name of the benchmark and `=====`, after
+//! that of the suite and `#####`. The name of a row is `suite.benchmark`.
+//!
+//! Figures are in cycles, less what an empty function takes, and so may be negative. `mean`,
+//! `deviation`, `min` and `max` are kept; `p50` as the median, where it is of all samples. Of a
+//! timed benchmark the mean over its iterations is kept: `net` / `iterations` in CSV, `Cycles/Ops`
+//! in text; and its nanoseconds: the inverse of the operations per second in CSV, net `Work Time` /
+//! `Iterations` in text. Not read: other percentiles, the standard error, outliers, and the cold
+//! first run (rows `C`). CSV has no head; it begins with the banner of the boot.
+
+use super::zephyr::{mark, number, without_prefix, Boots, BOOT_SIGNS};
+use super::{Figure, Format, Lines, Reader, Row, Source};
+use crate::run::Stat;
+
+/// What benchmarks of ztest print.
+pub const FORMAT: Format = Format {
+    name: "zephyr-ztest",
+    about: "benchmarks of Zephyr's ztest, CSV or text",
+    mark: "a boot of Zephyr and rows `S,suite,benchmark,...`, or text with `Mean(u):`",
+    lines: Some(Lines {
+        signs: &[
+            BOOT_SIGNS[0],
+            BOOT_SIGNS[1],
+            BOOT_SIGNS[2],
+            " ##########",
+            " ==========",
+        ],
+        reader: || Box::new(Log::new()),
+    }),
+    document: None,
+};
+
+struct Log {
+    boots: Boots,
+    /// The suite whose benchmarks the text tells of.
+    suite: String,
+    /// The benchmark that the text tells of.
+    report: Option<Report>,
+}
+
+/// What the text has said of a benchmark.
+struct Report {
+    name: String,
+    told: Told,
+    stat: Stat,
+    /// The 50th percentile, until the next one shows that its line was whole.
+    p50: Option<f64>,
+    /// The percentiles leave samples out.
+    is_partial: bool,
+    /// Of all iterations.
+    nanoseconds: Option<f64>,
+    failed: Option<String>,
+}
+
+/// How far a report came.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    Name,
+    Part,
+    /// All that a row needs.
+    All,
+}
+
+impl Reader for Log {
+    fn line(&mut self, line: &str) {
+        let text = without_prefix(line);
+        if let Some(row) = csv_row(text) {
+            self.boots.row(row);
+        } else if let Some((name, count, p50)) = csv_percentiles(text) {
+            self.percentiles(&name, count, p50);
+        } else if let Some((name, mark)) = heading(text) {
+            self.close_report();
+            if mark == '#' {
+                name.clone_into(&mut self.suite);
+            } else {
+                self.report = Some(Report::new(&self.suite, name));
+            }
+        } else if text.starts_with("Test inconclusive") {
+            if let Some(report) = &mut self.report {
+                report.told = Told::All;
+                report.failed = Some(text.to_owned());
+            }
+        } else if let Some(mark) = mark(line) {
+            self.close_report();
+            self.suite.clear();
+            self.boots.mark(&mark);
+        } else if let (Some(report), Some((name, value))) =
+            (&mut self.report, line.rsplit_once(": "))
+        {
+            report.line(name, value.trim());
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Vec<Source> {
+        self.close_report();
+        self.boots.finish()
+    }
+}
+
+impl Log {
+    fn new() -> Self {
+        Log {
+            boots: Boots::new(FORMAT.name),
+            suite: String::new(),
+            report: None,
+        }
+    }
+
+    fn close_report(&mut self) {
+        if let Some(row) = self.report.take().and_then(Report::row) {
+            self.boots.row(row);
+        }
+    }
+
+    fn percentiles(&mut self, name: &str, count: u64, p50: f64) {
+        if let Some(row) = self.boots.last_row() {
+            if let Figure::Summary(stat) = &mut row.figure {
+                if row.name == name && stat.samples == count {
+                    stat.median = Some(p50);
+                }
+            }
+        }
+    }
+}
+
+impl Report {
+    fn new(suite: &str, name: &str) -> Self {
+        Report {
+            name: full_name(suite, name),
+            told: Told::Name,
+            stat: Stat {
+                samples: 1,
+                mean: None,
+                median: None,
+                min: None,
+                max: None,
+                deviation: None,
+            },
+            p50: None,
+            is_partial: false,
+            nanoseconds: None,
+            failed: None,
+        }
+    }
+
+    /// Takes a line `name: value`. What stands before the name is the console's.
+    fn line(&mut self, name: &str, value: &str) {
+        let first = value.split_whitespace().next().unwrap_or_default();
+        let mut told = Told::Part;
+        if let Some((_, samples)) = name.rsplit_once("Sample size:") {
+            self.samples(samples.split(',').next().unwrap_or_default());
+        } else if name.ends_with("Mean(u)") {
+            self.stat.mean = self.number(first);
+        } else if name.ends_with("Standard deviation(s)") {
+            self.stat.deviation = self.number(first);
+        } else if name.ends_with("Min") {
+            self.stat.min = self.number(first);
+        } else if name.ends_with("Max") {
+            self.stat.max = self.number(first);
+            told = Told::All;
+        } else if value.starts_with("percentiles cover the first") {
+            self.is_partial = true;
+        } else if name.ends_with("p50") {
+            self.p50 = self.number(first).filter(|_| !self.is_partial);
+        } else if name.ends_with("p90") {
+            self.stat.median = self.p50;
+        } else if name.ends_with("Iterations") || name.ends_with("Samples") {
+            self.samples(first);
+        } else if name.ends_with("Work Time") {
+            self.nanoseconds = self.number(first);
+        } else if name.ends_with("Cycles/Ops") || name.ends_with("Cycles/Op") {
+            self.stat.mean = self.number(first);
+            told = Told::All;
+        } else {
+            return;
+        }
+        // The lines that end a report are whole if the `)` after the run's number or the third
+        // decimal is there.
+        let is_whole = match value.split_once('.') {
+            Some((_, decimals)) => decimals.len() >= 3,
+            None => value.ends_with(')'),
+        };
+        if told == Told::All && !is_whole {
+            told = Told::Part;
+        }
+        self.told = self.told.max(told);
+    }
+
+    fn samples(&mut self, text: &str) {
+        match text.parse() {
+            Ok(samples) => self.stat.samples = samples,
+            Err(_) => self.failed = Some(format!("`{text}` is no number")),
+        }
+    }
+
+    fn number(&mut self, text: &str) -> Option<f64> {
+        match number(text) {
+            Ok(number) => Some(number),
+            Err(why) => {
+                self.failed.get_or_insert(why);
+                None
+            }
+        }
+    }
+
+    /// The row that it makes; none, if the heading was no benchmark's.
+    fn row(mut self) -> Option<Row> {
+        match (self.told, self.stat.mean) {
+            (Told::Name, _) => return None,
+            (Told::All, Some(_)) => (),
+            _ => {
+                let why = "its report is cut off".to_owned();
+                self.failed.get_or_insert(why);
+            }
+        }
+        let per_operation = self.nanoseconds.map(|all| all / self.stat.samples as f64);
+        let mut row = Row::new(&self.name, Figure::Summary(self.stat));
+        row.nanoseconds = per_operation.filter(|nanoseconds| nanoseconds.is_finite());
+        if let Some(why) = self.failed {
+            row = Row::new(&self.name, Figure::Failed(why));
+        }
+        Some(row)
+    }
+}
+
+fn full_name(suite: &str, benchmark: &str) -> String {
+    match suite {
+        "" => benchmark.to_owned(),
+        _ => format!("{suite}.{benchmark}"),
+    }
+}
+
+/// The name of a suite before `#` to the line's end, or of a benchmark before `=`.
+fn heading(text: &str) -> Option<(&str, char)> {
+    let (name, line) = text.split_once(' ')?;
+    let mark = line.chars().next()?;
+    let is_line = matches!(mark, '#' | '=') && line.chars().all(|c| c == mark);
+    (is_line && is_identifier(name)).then_some((name, mark))
+}
+
+/// Suites and benchmarks are named by identifiers of C.
+fn is_identifier(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// The fields of a row of CSV of one of these kinds, after the kind, and its full name.
+fn csv_fields<'a>(text: &'a str, kinds: &[u8]) -> Option<(String, Vec<&'a str>)> {
+    let (kind, rest) = text.as_bytes().split_first()?;
+    if !kinds.contains(kind) || rest.first() != Some(&b',') {
+        return None;
+    }
+    let mut fields = text.split([',', '\t']).skip(1);
+    let (suite, benchmark) = (fields.next()?, fields.next()?);
+    let is_named = is_identifier(suite) && is_identifier(benchmark);
+    is_named.then(|| (full_name(suite, benchmark), fields.collect()))
+}
+
+/// A row of a sampled or a timed benchmark.
+fn csv_row(text: &str) -> Option<Row> {
+    let (name, fields) = csv_fields(text, b"SMT")?;
+    let first = *fields.first()?;
+    if first == "INCONCLUSIVE" {
+        return Some(Row::new(
+            &name,
+            Figure::Failed(format!("it says `{first}`")),
+        ));
+    }
+    // Anything else is no row at all.
+    let samples: u64 = first.parse().ok()?;
+    let parsed = match (text.starts_with('T'), &fields[..]) {
+        (false, [_, _, mean, deviation, _, min, _, max, _]) => {
+            sampled(samples, [mean, deviation, min, max])
+        }
+        (true, [_, _, net, rate, _]) => timed(samples, net, rate),
+        _ => Err("its row is cut off".to_owned()),
+    };
+    Some(match parsed {
+        Ok((stat, nanoseconds)) => Row {
+            nanoseconds,
+            ..Row::new(&name, Figure::Summary(stat))
+        },
+        Err(why) => Row::new(&name, Figure::Failed(why)),
+    })
+}
+
+fn sampled(samples: u64, texts: [&str; 4]) -> Result<(Stat, Option<f64>), String> {
+    let [mean, deviation, min, max] = texts.map(number);
+    let stat = Stat {
+        samples,
+        mean: Some(mean?),
+        median: None,
+        min: Some(min?),
+        max: Some(max?),
+        deviation: Some(deviation?),
+    };
+    Ok((stat, None))
+}
+
+fn timed(iterations: u64, net: &str, rate: &str) -> Result<(Stat, Option<f64>), String> {
+    let mean = number(net)? / iterations as f64;
+    let nanoseconds = 1e9 / number(rate)?;
+    if !mean.is_finite() {
+        return Err("it says 0 iterations".to_owned());
+    }
+    let stat = Stat {
+        samples: iterations,
+        mean: Some(mean),
+        median: None,
+        min: None,
+        max: None,
+        deviation: None,
+    };
+    Ok((stat, Some(nanoseconds).filter(|time| time.is_finite())))
+}
+
+/// A row of percentiles: of what, over how many samples, and the 50th.
+fn csv_percentiles(text: &str) -> Option<(String, u64, f64)> {
+    let (name, fields) = csv_fields(text, b"P")?;
+    match fields[..] {
+        [count, _, p50, _, _, _, _, _] => Some((name, count.parse().ok()?, number(p50).ok()?)),
+        _ => None,
+    }
+}
