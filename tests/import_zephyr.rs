@@ -1,4 +1,4 @@
-//! What is read of the outputs of Zephyr's benchmarks.
+//! What is read of the outputs of Zephyr's benchmarks and of its test runner.
 //!
 //! Captures are of tests/captures/import/. Those of `latency_measure` were published by the
 //! Zephyr project: 1.7, 2.3, 3.5 and 3.6 are sample outputs of its README in those versions (3.6
@@ -8,7 +8,8 @@
 //!
 //! Those of ztest: 116517 (the first and the last lines of a run, 4.4-cut and 4.4-end), 101148
 //! (wrapped, of a draft of it), and the README of `tests/benchmarks/interrupt_latency` (csv, which
-//! has no banner of a boot).
+//! has no banner of a boot). Of twister: 34577 (recording), and a report in the public repository
+//! Federiconunezfrau/zephyr-course, trimmed (no-recording).
 
 use std::fmt::Write;
 
@@ -16,6 +17,7 @@ use insta::assert_snapshot;
 use kernmark::import::{read, Figure, Imported, Problem, Row, Source, FORMATS};
 use kernmark::run::Stat;
 use proptest::prelude::*;
+use serde_json::{json, Value};
 
 // Other test programs need the rest of it.
 #[allow(dead_code)]
@@ -376,6 +378,104 @@ fn ztest_cut_anywhere() {
     }
 }
 
+#[test]
+fn twister_recording_csv() {
+    let text = capture("twister-recording.csv");
+    let found = sources("twister", &text);
+    assert_snapshot!(shown(&found));
+    // Later versions sort the columns and put quotes around fields.
+    let mut quoted = String::from("\"cycles\",\"description\",\"metric\",\"nanoseconds\"\n");
+    for line in text.lines().skip(1) {
+        let [metric, cycles, nanoseconds] = line.split(',').collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        writeln!(quoted, "\"{cycles}\",\"\",\"{metric}\",\"{nanoseconds}\"").unwrap();
+    }
+    assert_eq!(sources("twister", &quoted), found);
+    let wrong = "metric,cycles,nanoseconds\n\"a \"\"b\"\", c\",1,2\nd,x,3\ne,1\nf,1,2,3\n";
+    assert_snapshot!("twister_csv_wrong", shown(&sources("twister", wrong)));
+}
+
+/// A report as twister writes it, of what its expression finds in a capture.
+fn twister_report() -> Value {
+    let log = capture("zephyr-latency-3.6.txt");
+    let records = log.lines().filter_map(|line| {
+        let (left, right) = line.split_once(" cycles ,")?;
+        let (title, cycles) = left.rsplit_once(':')?;
+        let (metric, description) = title.split_once(" - ")?;
+        let (nanoseconds, _) = right.split_once(" ns")?;
+        Some(json!({
+            "metric": metric.trim(),
+            "description": description.trim(),
+            "cycles": cycles.trim(),
+            "nanoseconds": nanoseconds.trim(),
+        }))
+    });
+    let records: Vec<Value> = records.collect();
+    assert_eq!(records.len(), 9);
+    let mut report: Value = serde_json::from_str(&capture("twister-no-recording.json")).unwrap();
+    let suites = report["testsuites"].as_array_mut().unwrap();
+    for (platform, status) in [("qemu_x86", "passed"), ("frdm_k64f", "failed")] {
+        let mut suite = json!({
+            "name": "tests/benchmarks/latency_measure/benchmark.kernel.latency",
+            "arch": "x86",
+            "platform": platform,
+            "path": "tests/benchmarks/latency_measure",
+            "run_id": "43863c0059faa2d9609b5aa5e595412b",
+            "runnable": true,
+            "retries": 0,
+            "status": status,
+            "execution_time": "2.45",
+            "testcases": [],
+            "recording": records,
+        });
+        if status == "failed" {
+            suite["reason"] = "Timeout".into();
+            let records = suite["recording"].as_array_mut().unwrap();
+            records.truncate(2);
+            records.push(json!({"metric": "a", "cycles": 7}));
+            records.push(json!({"metric": "b", "cycles": "x", "nanoseconds": "1"}));
+            records.push(json!({"type": "jitter_drift", "metrics": {"rollovers": 0}}));
+        }
+        suites.push(suite);
+    }
+    report
+}
+
+#[test]
+fn twister_json() {
+    let report = twister_report();
+    let found = sources("twister", &report.to_string());
+    assert_snapshot!(shown(&found));
+    let log = sources("zephyr-latency", &capture("zephyr-latency-3.6.txt"));
+    assert_eq!(found[0].rows, log[0].rows);
+}
+
+#[test]
+fn twister_json_wrong() {
+    let why = |text: &str| match try_read(text) {
+        Err(Problem::Broken(format, why)) => format!("{}: {why}", format.name),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        why(&capture("twister-no-recording.json")),
+        "twister: testsuites: no `recording` with `metric` and `cycles` in any"
+    );
+    let mut report = twister_report();
+    report["testsuites"][1]["recording"] = "none".into();
+    assert_eq!(
+        why(&report.to_string()),
+        "twister: testsuites[1].recording: no array"
+    );
+    report["testsuites"][1]["recording"] = json!([{"metric": "a", "cycles": [1]}, 5, null]);
+    assert_eq!(sources("twister", &report.to_string()).len(), 1);
+    report["testsuites"] = json!({});
+    assert!(matches!(
+        try_read(&report.to_string()),
+        Err(Problem::Unknown)
+    ));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -415,7 +515,7 @@ const ZTEST: [&str; 4] = [
     "zephyr-ztest-csv.txt",
 ];
 
-const CAPTURES: [&str; 9] = [
+const CAPTURES: [&str; 11] = [
     "zephyr-latency-1.7.txt",
     "zephyr-latency-1.14-cut.txt",
     "zephyr-latency-2.4-twister.txt",
@@ -425,6 +525,8 @@ const CAPTURES: [&str; 9] = [
     "zephyr-ztest-4.4-end.txt",
     "zephyr-ztest-wrapped.txt",
     "zephyr-ztest-csv.txt",
+    "twister-recording.csv",
+    "twister-no-recording.json",
 ];
 
 const PIECES: [&str; 48] = [

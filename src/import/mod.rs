@@ -7,6 +7,7 @@
 pub mod check;
 pub mod hyperfine;
 pub mod records;
+pub mod twister;
 mod zephyr;
 pub mod zephyr_latency;
 pub mod zephyr_ztest;
@@ -110,6 +111,7 @@ pub trait Reader {
 /// All formats, in the order of the documentation.
 pub static FORMATS: &[&Format] = &[
     &hyperfine::FORMAT,
+    &twister::FORMAT,
     &zephyr_latency::FORMAT,
     &zephyr_ztest::FORMAT,
 ];
