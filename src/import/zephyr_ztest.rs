@@ -47,6 +47,8 @@ struct Log {
     suite: String,
     /// The benchmark that the text tells of.
     report: Option<Report>,
+    /// The benchmark whose percentiles leave samples out; told before its report or within it.
+    partial: Option<String>,
 }
 
 /// What the text has said of a benchmark.
@@ -56,8 +58,6 @@ struct Report {
     stat: Stat,
     /// The 50th percentile, until the next one shows that its line was whole.
     p50: Option<f64>,
-    /// The percentiles leave samples out.
-    is_partial: bool,
     /// Of all iterations.
     nanoseconds: Option<f64>,
     failed: Option<String>,
@@ -95,10 +95,12 @@ impl Reader for Log {
             self.close_report();
             self.suite.clear();
             self.boots.mark(&mark);
-        } else if let (Some(report), Some((name, value))) =
-            (&mut self.report, line.rsplit_once(": "))
-        {
-            report.line(name, value.trim());
+        } else if let Some((name, value)) = line.rsplit_once(": ") {
+            if value.starts_with("percentiles cover the first") {
+                self.partial = last_two_words(name);
+            } else if let Some(report) = &mut self.report {
+                report.line(name, value.trim());
+            }
         }
     }
 
@@ -114,11 +116,19 @@ impl Log {
             boots: Boots::new(FORMAT.name),
             suite: String::new(),
             report: None,
+            partial: None,
         }
     }
 
     fn close_report(&mut self) {
-        if let Some(row) = self.report.take().and_then(Report::row) {
+        let Some(mut report) = self.report.take() else {
+            return;
+        };
+        if self.partial.as_ref() == Some(&report.name) {
+            report.stat.median = None;
+            self.partial = None;
+        }
+        if let Some(row) = report.row() {
             self.boots.row(row);
         }
     }
@@ -148,7 +158,6 @@ impl Report {
                 deviation: None,
             },
             p50: None,
-            is_partial: false,
             nanoseconds: None,
             failed: None,
         }
@@ -169,10 +178,8 @@ impl Report {
         } else if name.ends_with("Max") {
             self.stat.max = self.number(first);
             told = Told::All;
-        } else if value.starts_with("percentiles cover the first") {
-            self.is_partial = true;
         } else if name.ends_with("p50") {
-            self.p50 = self.number(first).filter(|_| !self.is_partial);
+            self.p50 = self.number(first);
         } else if name.ends_with("p90") {
             self.stat.median = self.p50;
         } else if name.ends_with("Iterations") || name.ends_with("Samples") {
@@ -239,6 +246,13 @@ fn full_name(suite: &str, benchmark: &str) -> String {
         "" => benchmark.to_owned(),
         _ => format!("{suite}.{benchmark}"),
     }
+}
+
+/// The full name of the benchmark whose suite and name end a text.
+fn last_two_words(text: &str) -> Option<String> {
+    let mut words = text.split_whitespace().rev();
+    let (benchmark, suite) = (words.next()?, words.next()?);
+    Some(full_name(suite, benchmark))
 }
 
 /// The name of a suite before `#` to the line's end, or of a benchmark before `=`.
