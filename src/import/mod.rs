@@ -7,6 +7,8 @@
 pub mod check;
 pub mod hyperfine;
 pub mod records;
+pub mod rtos_benchmark;
+mod text;
 pub mod twister;
 mod zephyr;
 pub mod zephyr_latency;
@@ -111,6 +113,7 @@ pub trait Reader {
 /// All formats, in the order of the documentation.
 pub static FORMATS: &[&Format] = &[
     &hyperfine::FORMAT,
+    &rtos_benchmark::FORMAT,
     &twister::FORMAT,
     &zephyr_latency::FORMAT,
     &zephyr_ztest::FORMAT,

@@ -1,0 +1,170 @@
+//! rtos-benchmark (Zephyr project): the console's output.
+//!
+//! All revisions since 2020 print the same on Zephyr, FreeRTOS, `NuttX`, RTEMS and `VxWorks`:
+//!
+//! - ` *** Starting! ***`, and at the end ` *** Done! ***`.
+//! - `** Mutex Stats [avg, min, max] in nanoseconds **`, the title of a section.
+//! - ` Lock (no owner)                         :    810,    810,   1150`, a row: its mean, least and
+//!   greatest, cut to whole nanoseconds, over as many samples as the build was told (it prints not
+//!   how many). Three times `n/a` where the port cannot do it.
+//! - On `VxWorks`, before that, `Rtos-benchmark Testing for ...` and what the system is.
+//!
+//! The cost of reading the clock is subtracted from every sample, so that an unsigned value can
+//! wrap around; it is passed on as it stands.
+//!
+//! Sections have rows of the same title (`Create`, `Send`), so a row's name is the title of its
+//! section, without the word `stats`, and its own: `Mutex: Lock (no owner)`.
+
+use super::text::{figure, mean_of, number};
+use super::{fact, picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
+use crate::run::Stat;
+
+/// The console's output of rtos-benchmark.
+pub const FORMAT: Format = Format {
+    name: "rtos-benchmark",
+    about: "rtos-benchmark of the Zephyr project, on any RTOS",
+    mark: "`** Thread stats [avg, min, max] in nanoseconds **`",
+    lines: Some(Lines {
+        signs: &[TITLE_END, VXWORKS],
+        reader: || Box::new(Log::default()),
+    }),
+    document: None,
+};
+
+const TITLE_END: &str = " [avg, min, max] in nanoseconds **";
+const VXWORKS: &str = "Rtos-benchmark Testing for ";
+const START: &str = "*** Starting! ***";
+const END: &str = "*** Done! ***";
+
+/// Rows are `" %-40s: "`.
+const NAME_WIDTH: usize = 40;
+
+#[derive(Default)]
+struct Log {
+    sources: Vec<Source>,
+    section: String,
+    is_started: bool,
+}
+
+impl Reader for Log {
+    fn line(&mut self, line: &str) {
+        if line.contains(START) {
+            self.section.clear();
+            if self.is_started {
+                self.begin();
+            } else {
+                // What the system is comes before its start.
+                self.current();
+            }
+            self.is_started = true;
+        } else if line.contains(END) {
+            if let Some(source) = self.sources.last_mut() {
+                source.cut = None;
+            }
+            self.is_started = false;
+            self.section.clear();
+        } else if let Some((before, _)) = line.split_once(TITLE_END) {
+            let title = before.rsplit_once("** ").map_or(before, |(_, title)| title);
+            let title = title.trim_end_matches(" stats").trim_end_matches(" Stats");
+            title.clone_into(&mut self.section);
+        } else if line.contains(VXWORKS) {
+            self.section.clear();
+            self.begin();
+        } else if self.section.is_empty() {
+            self.fact(line);
+        } else {
+            self.row(line);
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Vec<Source> {
+        let mut sources = self.sources;
+        sources.retain(|source| !source.rows.is_empty());
+        sources
+    }
+}
+
+impl Log {
+    fn begin(&mut self) {
+        self.is_started = false;
+        self.sources.push(Source {
+            facts: vec![fact("tool", "rtos-benchmark")],
+            clock: picosecond_clock(),
+            rows: Vec::new(),
+            cut: Some(format!("its end mark `{END}` is missing")),
+        });
+    }
+
+    fn current(&mut self) -> &mut Source {
+        if self
+            .sources
+            .last()
+            .is_none_or(|source| source.cut.is_none())
+        {
+            self.begin();
+        }
+        self.sources.last_mut().expect("one has begun")
+    }
+
+    /// What `VxWorks` tells of its system.
+    fn fact(&mut self, line: &str) {
+        let Some(source) = self
+            .sources
+            .last_mut()
+            .filter(|source| source.rows.is_empty())
+        else {
+            return;
+        };
+        let line = line.trim();
+        if let Some((_, rest)) = line.split_once("VxWorks (for ") {
+            let board = rest.split_once(')').map_or(rest, |(board, _)| board);
+            source.facts.push(fact("board", board));
+        } else if let Some(version) = line.strip_prefix("Kernel: Core Kernel version: ") {
+            source
+                .facts
+                .push(fact("kernel", &format!("VxWorks {version}")));
+        } else if let Some(date) = line.strip_prefix("Made on ") {
+            source.facts.push(fact("built", date));
+        }
+    }
+
+    fn row(&mut self, line: &str) {
+        let Some((before, values)) = line.rsplit_once(':') else {
+            return;
+        };
+        let mut values = values.split(',').map(str::trim);
+        let (Some(mean), Some(min), Some(max), None) =
+            (values.next(), values.next(), values.next(), values.next())
+        else {
+            return;
+        };
+        // What a console puts before the line stands before the name's field.
+        let start = before.len().saturating_sub(NAME_WIDTH);
+        let words = before.get(start..).unwrap_or(before).split_whitespace();
+        let name = words.collect::<Vec<_>>().join(" ");
+        if name.is_empty() {
+            return;
+        }
+        let name = format!("{}: {name}", self.section);
+        let figure = if mean == "n/a" {
+            Figure::Skipped("n/a: this port cannot do it".to_owned())
+        } else {
+            figure(line, summary(mean, min, max))
+        };
+        let again = |source: &Source| source.rows.iter().any(|row| row.name == name);
+        if self.sources.last().is_some_and(again) {
+            // Booted anew in a log that does not hold the first lines of a boot.
+            self.begin();
+        }
+        self.current().rows.push(Row::new(&name, figure));
+    }
+}
+
+fn summary(mean: &str, min: &str, max: &str) -> Result<Stat, String> {
+    let picoseconds = |text| number(text).map(|nanoseconds| nanoseconds * 1000.0);
+    Ok(Stat {
+        min: Some(picoseconds(min)?),
+        max: Some(picoseconds(max)?),
+        ..mean_of(1, picoseconds(mean)?)
+    })
+}
