@@ -5,6 +5,7 @@
 //! figures ([`check`]) and how they become a record stream ([`records`]) is the same for all.
 
 pub mod check;
+pub mod cyclictest;
 pub mod hyperfine;
 pub mod records;
 pub mod rtos_benchmark;
@@ -112,6 +113,7 @@ pub trait Reader {
 
 /// All formats, in the order of the documentation.
 pub static FORMATS: &[&Format] = &[
+    &cyclictest::FORMAT,
     &hyperfine::FORMAT,
     &rtos_benchmark::FORMAT,
     &twister::FORMAT,
