@@ -8,6 +8,7 @@ pub mod check;
 pub mod cyclictest;
 pub mod hyperfine;
 pub mod records;
+pub mod rtla;
 pub mod rtos_benchmark;
 mod text;
 pub mod twister;
@@ -115,6 +116,7 @@ pub trait Reader {
 pub static FORMATS: &[&Format] = &[
     &cyclictest::FORMAT,
     &hyperfine::FORMAT,
+    &rtla::FORMAT,
     &rtos_benchmark::FORMAT,
     &twister::FORMAT,
     &zephyr_latency::FORMAT,

@@ -1,0 +1,324 @@
+//! rtla timerlat, of Linux 5.17 on: `hist` and `top`.
+//!
+//! `rtla timerlat hist`:
+//!
+//! - `# RTLA timerlat histogram`, `# Time unit is microseconds (us)` (with `-n` nanoseconds),
+//!   `# Duration:   0 00:10:00`.
+//! - `Index   IRQ-000   Thr-000   Usr-000 ...`, what was measured on which CPU: until the handler of
+//!   the timer's interrupt, until the thread, until its return to user space.
+//! - `12   4   256 ...`: a value and how often it was measured; then `over:` (in no bin), `count:`,
+//!   `min:`, `avg:` (cut to an integer), `max:`. `-` where there is no sample.
+//! - Since 6.10 the same of all CPUs after `ALL:`; it is not read.
+//!
+//! A bin is one unit wide, unless `-b` made it wider, which is not printed. So the bins are read as
+//! samples where all samples are in them and `min` and `max` are bins that hold some; else the
+//! summary counts.
+//!
+//! `rtla timerlat top`: `0 00:10:01   |   IRQ Timer Latency (us) ...`, then for each CPU `cur`,
+//! `min`, `avg` and `max` of the same, printed again and again while it runs: the last table counts.
+//! `#599979` is the number of samples of the thread; that of the others is the same but for one.
+//!
+//! Without their header (`--no-header`), index or summary they are not read. A row is named as its
+//! column in `hist`.
+
+use super::text::{figure, mean_of, number};
+use super::{fact, Figure, Format, Lines, Reader, Row, Source};
+use crate::histogram::Histogram;
+use crate::run::{Clock, Stat, Ticks, Unit};
+
+/// What rtla timerlat prints.
+pub const FORMAT: Format = Format {
+    name: "rtla-timerlat",
+    about: "rtla timerlat hist and top",
+    mark: "`# RTLA timerlat histogram`, or `IRQ Timer Latency (us)`",
+    lines: Some(Lines {
+        signs: &[HISTOGRAM, TOP],
+        reader: || Box::new(Log::default()),
+    }),
+    document: None,
+};
+
+const HISTOGRAM: &str = "# RTLA timerlat histogram";
+const TOP: &str = "IRQ Timer Latency (";
+
+#[derive(Default)]
+struct Log {
+    sources: Vec<Source>,
+    table: Option<Table>,
+}
+
+enum Table {
+    Hist(Hist),
+    Top(Top),
+}
+
+/// A histogram that is being read.
+#[derive(Default)]
+struct Hist {
+    /// Where in its line it begins: after what a console puts there.
+    column: usize,
+    is_in_nanoseconds: bool,
+    duration: String,
+    columns: Vec<Column>,
+    is_damaged: bool,
+}
+
+#[derive(Default)]
+struct Column {
+    name: String,
+    bins: Histogram,
+    over: Option<String>,
+    count: Option<String>,
+    min: Option<String>,
+    avg: Option<String>,
+    max: Option<String>,
+}
+
+/// The last table of top.
+struct Top {
+    is_in_nanoseconds: bool,
+    duration: String,
+    rows: Vec<Row>,
+}
+
+impl Reader for Log {
+    fn line(&mut self, line: &str) {
+        if let Some(column) = line.find(HISTOGRAM) {
+            self.end();
+            self.table = Some(Table::Hist(Hist {
+                column,
+                ..Hist::default()
+            }));
+        } else if let Some((before, after)) = line.split_once(TOP) {
+            // The same process shows its next table; another one begins at 0 again.
+            let duration = before.trim().trim_end_matches('|').trim();
+            let is_later = |top: &Top| seconds(duration) > seconds(&top.duration);
+            if !matches!(&self.table, Some(Table::Top(top)) if is_later(top)) {
+                self.end();
+            }
+            self.table = Some(Table::Top(Top {
+                is_in_nanoseconds: after.starts_with("ns"),
+                duration: duration.to_owned(),
+                rows: Vec::new(),
+            }));
+        } else if let Some(Table::Hist(hist)) = &mut self.table {
+            let text = line.get(hist.column..).unwrap_or("");
+            if hist.line(text) {
+                self.end();
+            }
+        } else if let Some(Table::Top(top)) = &mut self.table {
+            top.line(line);
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Vec<Source> {
+        self.end();
+        self.sources
+    }
+}
+
+/// A duration as it is printed, `days hours:minutes:seconds`; 0 if it is none.
+fn seconds(duration: &str) -> u64 {
+    let (days, rest) = duration.trim().split_once(' ').unwrap_or(("", ""));
+    let parts = std::iter::once(days).chain(rest.split(':'));
+    let numbers = parts.map(|part| part.trim().parse::<u64>().unwrap_or(0));
+    numbers
+        .zip([86_400, 3600, 60, 1])
+        .fold(0, |sum, (number, unit)| {
+            number.saturating_mul(unit).saturating_add(sum)
+        })
+}
+
+fn clock(is_in_nanoseconds: bool) -> Clock {
+    let (name, hz) = if is_in_nanoseconds {
+        ("nanoseconds", 1_000_000_000)
+    } else {
+        ("microseconds", 1_000_000)
+    };
+    Clock {
+        name: name.to_owned(),
+        unit: Unit::Cycles,
+        hz,
+    }
+}
+
+impl Log {
+    /// Ends the table that is being read.
+    fn end(&mut self) {
+        let (is_in_nanoseconds, duration, rows, is_cut) = match self.table.take() {
+            None => return,
+            Some(Table::Hist(hist)) => {
+                let is_cut = hist.columns.iter().any(|column| column.max.is_none());
+                let rows = hist
+                    .columns
+                    .iter()
+                    .map(|column| column.row(hist.is_damaged));
+                let rows = rows.collect();
+                (hist.is_in_nanoseconds, hist.duration, rows, is_cut)
+            }
+            Some(Table::Top(top)) => (top.is_in_nanoseconds, top.duration, top.rows, false),
+        };
+        if rows.is_empty() {
+            return;
+        }
+        self.sources.push(Source {
+            facts: vec![fact("tool", "rtla timerlat"), fact("duration", &duration)],
+            clock: clock(is_in_nanoseconds),
+            rows,
+            cut: is_cut.then(|| "its summary (`count:` to `max:`) is missing".to_owned()),
+        });
+    }
+}
+
+impl Hist {
+    /// Takes a line; whether it is the last one.
+    fn line(&mut self, line: &str) -> bool {
+        if let Some(unit) = line.strip_prefix("# Time unit is ") {
+            self.is_in_nanoseconds = unit.starts_with("nanoseconds");
+        } else if let Some(duration) = line.strip_prefix("# Duration:") {
+            duration.trim().clone_into(&mut self.duration);
+        } else if let Some(names) = line.strip_prefix("Index ") {
+            let column = |name: &str| Column {
+                name: name.to_owned(),
+                ..Column::default()
+            };
+            self.columns = names.split_whitespace().map(column).collect();
+        } else if let Some((label, values)) = line.trim().split_once(' ') {
+            let values = values.split_whitespace();
+            let is_count = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+            match label {
+                "over:" => self.summary(values, |column| &mut column.over),
+                "count:" => self.summary(values, |column| &mut column.count),
+                "min:" => self.summary(values, |column| &mut column.min),
+                "avg:" => self.summary(values, |column| &mut column.avg),
+                "max:" => {
+                    self.summary(values, |column| &mut column.max);
+                    return true;
+                }
+                value if is_count(value) => self.bins(value, values),
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn summary<'a>(
+        &mut self,
+        values: impl Iterator<Item = &'a str>,
+        place: fn(&mut Column) -> &mut Option<String>,
+    ) {
+        for (column, value) in self.columns.iter_mut().zip(values) {
+            *place(column) = Some(value.to_owned());
+        }
+    }
+
+    fn bins<'a>(&mut self, value: &str, mut counts: impl Iterator<Item = &'a str>) {
+        let Ok(value) = value.parse() else {
+            self.is_damaged = true;
+            return;
+        };
+        for column in &mut self.columns {
+            match counts.next().map(str::parse) {
+                Some(Ok(count)) => column.bins.add(Ticks(value), count),
+                _ => self.is_damaged = true,
+            }
+        }
+        self.is_damaged |= counts.next().is_some();
+    }
+}
+
+impl Column {
+    fn row(&self, is_damaged: bool) -> Row {
+        let figure = match self.stat() {
+            Err(why) => Figure::Failed(why),
+            Ok(None) => Figure::Failed("no sample".to_owned()),
+            Ok(Some(_)) if is_damaged => {
+                Figure::Failed("a line of the histogram is damaged".to_owned())
+            }
+            Ok(Some(stat)) if self.is_all(&stat) => Figure::Samples(self.bins.clone()),
+            Ok(Some(stat)) => Figure::Summary(stat),
+        };
+        Row::new(&self.name, figure)
+    }
+
+    /// The summary that is printed; none without samples.
+    fn stat(&self) -> Result<Option<Stat>, String> {
+        let (Some(count), Some(min), Some(avg), Some(max)) =
+            (&self.count, &self.min, &self.avg, &self.max)
+        else {
+            return Err("its summary is missing".to_owned());
+        };
+        let samples = count.parse();
+        let samples = samples.map_err(|_| format!("`count: {count}` is no number"))?;
+        if samples == 0 {
+            return Ok(None);
+        }
+        Ok(Some(Stat {
+            min: Some(number(min)?),
+            max: Some(number(max)?),
+            ..mean_of(samples, number(avg)?)
+        }))
+    }
+
+    /// Whether the bins hold all samples, each at its value.
+    fn is_all(&self, stat: &Stat) -> bool {
+        let ticks = |ticks: Option<Ticks>| ticks.map(|ticks| ticks.0 as f64);
+        let sum: u128 = self
+            .bins
+            .iter()
+            .map(|(ticks, count)| u128::from(ticks.0) * u128::from(count))
+            .fold(0, u128::saturating_add);
+        let mean = sum / u128::from(self.bins.total().max(1));
+        // Wider bins lie at multiples of their width.
+        let width = self
+            .bins
+            .iter()
+            .fold(0, |width, (ticks, _)| divisor(width, ticks.0));
+        self.over.as_deref() == Some("0")
+            && self.bins.total() == stat.samples
+            && ticks(self.bins.min()) == stat.min
+            && ticks(self.bins.max()) == stat.max
+            && Some(mean as f64) == stat.mean
+            && (width <= 1 || self.bins.distinct() == 1)
+    }
+}
+
+/// The greatest common divisor.
+fn divisor(a: u64, b: u64) -> u64 {
+    if b == 0 {
+        a
+    } else {
+        divisor(b, a % b)
+    }
+}
+
+impl Top {
+    /// `  0 #599979    |        0         0         0        64 | ...`: the values of a CPU.
+    fn line(&mut self, line: &str) {
+        let Some((cpu, values)) = line.split_once('|') else {
+            return;
+        };
+        let Some((cpu, count)) = cpu.split_once('#') else {
+            return;
+        };
+        // A console's prefix may stand before the CPU.
+        let cpu = cpu.split_whitespace().next_back().map(str::parse::<u64>);
+        let (Some(Ok(cpu)), Ok(samples)) = (cpu, count.trim().parse()) else {
+            return;
+        };
+        for (what, values) in ["IRQ", "Thr", "Usr"].iter().zip(values.split('|')) {
+            let mut values = values.split_whitespace().skip(1);
+            let mut next = || number(values.next().unwrap_or(""));
+            let mut stat = || -> Result<Stat, String> {
+                let (min, avg, max) = (next()?, next()?, next()?);
+                Ok(Stat {
+                    min: Some(min),
+                    max: Some(max),
+                    ..mean_of(samples, avg)
+                })
+            };
+            let name = format!("{what}-{cpu:03}");
+            self.rows.push(Row::new(&name, figure(line, stat())));
+        }
+    }
+}
