@@ -7,6 +7,7 @@
 pub mod check;
 pub mod cyclictest;
 pub mod hyperfine;
+pub mod perf_bench;
 pub mod records;
 pub mod rtla;
 pub mod rtos_benchmark;
@@ -116,6 +117,7 @@ pub trait Reader {
 pub static FORMATS: &[&Format] = &[
     &cyclictest::FORMAT,
     &hyperfine::FORMAT,
+    &perf_bench::FORMAT,
     &rtla::FORMAT,
     &rtos_benchmark::FORMAT,
     &twister::FORMAT,

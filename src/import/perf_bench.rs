@@ -1,0 +1,251 @@
+//! perf bench, of Linux 2.6.34 to 6.x: the default output of one benchmark, several, or `all`.
+//!
+//! - `# Running 'sched/pipe' benchmark:`, under `all` `# Running sched/pipe benchmark...`.
+//! - `# Executed 1000000 pipe operations between two processes`, since 6.4 `1,000,000`: how often.
+//! - `2.230050 usecs/op`, the mean time of an operation: sched/pipe, sched/seccomp-notify,
+//!   syscall/*, breakpoint/*, uprobe/*.
+//! - `     Total time: 1.063 [sec]`; it is the figure of sched/messaging, which has no other.
+//! - `[Run 3]: Wokeup 2 of 2 threads in 0.1160 ms` (futex/wake, /requeue, /wake-parallel): each run
+//!   is a sample, and the same without `[Run 3]: ` and with `(+-16.48%)` their mean; before 5.16 and
+//!   with `--silent` there is only that.
+//! - `Averaged 3848704 operations/sec (+- 38.83%), total secs = 1` (futex/hash, futex/lock-pi,
+//!   epoll/*) is a rate over threads that hinder each other or do more than one thing, and
+//!   `23.818598 GB/sec` (mem/memcpy, mem/memset) a bandwidth: no times, so they are skipped.
+//! - What numa/mem prints is of bandwidths, and that of internals/* and `mem/find_bit` is of perf's own
+//!   code: these are skipped, too.
+//!
+//! `usecs/op/cpu`, `ops/sec`, and what is said of single threads, repeat the figures.
+//! With `--format=simple` only `all` names its benchmarks, and of an operation there is no time in
+//! it; sched/messaging is read. A benchmark that begins again is of another process; nothing marks
+//! the end of one, but a benchmark without a figure has failed or was cut off.
+
+use super::text::{figure, mean_of, number};
+use super::{fact, picosecond_clock, picoseconds, Figure, Format, Lines, Reader, Row, Source};
+use crate::histogram::Histogram;
+
+/// What perf bench prints.
+pub const FORMAT: Format = Format {
+    name: "perf-bench",
+    about: "perf bench, one benchmark or all",
+    mark: "`# Running 'sched/pipe' benchmark:`",
+    lines: Some(Lines {
+        signs: &[RUNNING],
+        reader: || Box::new(Log::default()),
+    }),
+    document: None,
+};
+
+const RUNNING: &str = "# Running ";
+
+/// Figures without a time of an operation.
+const NO_TIMES: [&str; 4] = ["GB/sec", "MB/sec", "KB/sec", "B/sec"];
+
+#[derive(Default)]
+struct Log {
+    sources: Vec<Source>,
+    bench: Option<Bench>,
+}
+
+/// A benchmark that is being read.
+struct Bench {
+    /// Collection and benchmark: `sched/pipe`.
+    name: String,
+    /// The variant of mem/memcpy and mem/memset that is being measured.
+    function: String,
+    executed: u64,
+    total: Option<Figure>,
+    runs: Vec<Result<f64, String>>,
+    rows: Vec<Row>,
+}
+
+impl Reader for Log {
+    fn line(&mut self, line: &str) {
+        if let Some((_, rest)) = line.split_once(RUNNING) {
+            if let Some(name) = benchmark(rest) {
+                self.end();
+                self.begin(name);
+            }
+        } else if let Some(bench) = &mut self.bench {
+            bench.line(line);
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Vec<Source> {
+        self.end();
+        self.sources
+    }
+}
+
+/// The name in `'sched/pipe' benchmark:` and in `sched/pipe benchmark...`.
+fn benchmark(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    let name = text
+        .strip_suffix(" benchmark:")
+        .or_else(|| text.strip_suffix(" benchmark..."))?
+        .trim_matches('\'');
+    let is_one = name.contains('/') && !name.contains(char::is_whitespace);
+    is_one.then_some(name)
+}
+
+impl Log {
+    fn begin(&mut self, name: &str) {
+        let of_it = |row: &Row| {
+            let rest = row.name.strip_prefix(name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        };
+        let last = self.sources.last();
+        if last.is_none_or(|source| source.rows.iter().any(of_it)) {
+            self.sources.push(Source {
+                facts: vec![fact("tool", "perf bench")],
+                clock: picosecond_clock(),
+                rows: Vec::new(),
+                cut: None,
+            });
+        }
+        self.bench = Some(Bench {
+            name: name.to_owned(),
+            function: String::new(),
+            executed: 1,
+            total: None,
+            runs: Vec::new(),
+            rows: Vec::new(),
+        });
+    }
+
+    fn end(&mut self) {
+        if let (Some(bench), Some(source)) = (self.bench.take(), self.sources.last_mut()) {
+            source.rows.extend(bench.end());
+        }
+    }
+}
+
+impl Bench {
+    fn line(&mut self, line: &str) {
+        if let Some((_, executed)) = line.split_once("# Executed ") {
+            let count = executed.split_whitespace().next().unwrap_or("");
+            self.executed = count.replace([',', '.', '\''], "").parse().unwrap_or(1);
+        } else if let Some((_, function)) = line.split_once("# function '") {
+            let name = function.split_once('\'').map_or(function, |(name, _)| name);
+            name.clone_into(&mut self.function);
+        } else if let Some(time) = line.trim_end().strip_suffix(" usecs/op") {
+            let stat = last_number(time).map(|time| mean_of(self.executed, time * 1e6));
+            self.rows.push(Row::new(&self.name, figure(line, stat)));
+        } else if let Some((_, time)) = line.split_once("Total time: ") {
+            let seconds = time.trim_end().strip_suffix(" [sec]");
+            self.total = seconds.map(|time| total(line, time));
+        } else if let Some((text, rate)) = line.split_once("Averaged ") {
+            if text.trim().is_empty() {
+                self.rate(rate);
+            }
+        } else if let Some(unit) = NO_TIMES
+            .iter()
+            .find(|unit| line.trim_end().ends_with(*unit))
+        {
+            let name = format!("{} {}", self.name, self.function);
+            let why = format!("{unit} is no time");
+            self.rows
+                .push(Row::new(name.trim_end(), Figure::Skipped(why)));
+        } else if line.contains("]: ") || line.contains(" in ") {
+            self.run(line);
+        } else if self.name == "sched/messaging" && number(line).is_ok() {
+            // --format=simple
+            self.total = Some(total(line, line));
+        }
+    }
+
+    /// `[Run 3]: Wokeup 2 of 2 threads in 0.1160 ms`, or their mean.
+    fn run(&mut self, line: &str) {
+        if !self.name.starts_with("futex/") {
+            return;
+        }
+        let Some((what, time)) = line.rsplit_once(" in ") else {
+            return;
+        };
+        let Some((time, _)) = time.split_once(" ms") else {
+            return;
+        };
+        let time = number(time).map(|milliseconds| milliseconds * 1e6);
+        if let Some((number, _)) = what
+            .split_once("[Run ")
+            .and_then(|(_, run)| run.split_once("]: "))
+        {
+            let is_next = number.trim().parse() == Ok(self.runs.len() + 1);
+            self.runs.push(if is_next {
+                time
+            } else {
+                Err(format!("run {} is missing", self.runs.len() + 1))
+            });
+            return;
+        }
+        let figure = if self.runs.is_empty() {
+            let stat = time.map(|nanoseconds| mean_of(1, nanoseconds * 1e3));
+            figure(line, stat)
+        } else {
+            samples(std::mem::take(&mut self.runs))
+        };
+        self.rows.push(Row {
+            about: what.trim().to_owned(),
+            ..Row::new(&self.name, figure)
+        });
+    }
+
+    /// `3848704 operations/sec (+- 38.83%), total secs = 1`, `300000 ADD operations (+- 0.61%)`.
+    fn rate(&mut self, rate: &str) {
+        let what = rate.split_whitespace().nth(1).unwrap_or("");
+        let name = match what {
+            "ADD" | "MOD" | "DEL" => format!("{} {what}", self.name),
+            _ => self.name.clone(),
+        };
+        let why = "a rate over all threads, no time of an operation".to_owned();
+        self.rows.push(Row::new(&name, Figure::Skipped(why)));
+    }
+
+    fn end(mut self) -> Vec<Row> {
+        if self.rows.is_empty() {
+            let figure = match self.total {
+                _ if self.name.starts_with("internals/") || self.name == "mem/find_bit" => {
+                    Figure::Skipped("it measures perf's own code".to_owned())
+                }
+                _ if self.name.starts_with("numa/") => {
+                    Figure::Skipped("its figures are of bandwidths, no times".to_owned())
+                }
+                Some(total) if self.name == "sched/messaging" => total,
+                _ if !self.runs.is_empty() => samples(self.runs),
+                Some(_) => Figure::Skipped("a total without the time of an operation".to_owned()),
+                None => Figure::Failed("it has no result".to_owned()),
+            };
+            self.rows.push(Row::new(&self.name, figure));
+        }
+        self.rows
+    }
+}
+
+/// The number that a line ends in.
+fn last_number(text: &str) -> Result<f64, String> {
+    number(text.split_whitespace().next_back().unwrap_or(""))
+}
+
+fn total(line: &str, seconds: &str) -> Figure {
+    figure(
+        line,
+        number(seconds).map(|seconds| mean_of(1, seconds * 1e12)),
+    )
+}
+
+/// Runs in nanoseconds, unless one of them is no time.
+fn samples(runs: Vec<Result<f64, String>>) -> Figure {
+    let one = |run: Result<f64, String>| {
+        let nanoseconds = run?;
+        let ticks = picoseconds(nanoseconds);
+        let wrong = || format!("{} ms is no time", nanoseconds / 1e6);
+        Ok((ticks.ok_or_else(wrong)?, 1))
+    };
+    match runs
+        .into_iter()
+        .map(one)
+        .collect::<Result<Histogram, String>>()
+    {
+        Ok(histogram) => Figure::Samples(histogram),
+        Err(why) => Figure::Failed(why),
+    }
+}
