@@ -7,6 +7,7 @@
 pub mod check;
 pub mod cyclictest;
 pub mod hyperfine;
+pub mod lmbench;
 pub mod perf_bench;
 pub mod records;
 pub mod rtla;
@@ -117,6 +118,7 @@ pub trait Reader {
 pub static FORMATS: &[&Format] = &[
     &cyclictest::FORMAT,
     &hyperfine::FORMAT,
+    &lmbench::FORMAT,
     &perf_bench::FORMAT,
     &rtla::FORMAT,
     &rtos_benchmark::FORMAT,

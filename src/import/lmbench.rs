@@ -1,0 +1,248 @@
+//! lmbench 2 and 3: result files (`results/SYSTEM/HOST.0`) and what single tools print.
+//!
+//! - `[lmbench3.0 results for Linux host 6.14.0 ...]`, `[LMBENCH VERSION: lmbench-3alpha4]`,
+//!   `[MHZ: 4952 MHz, 0.2019 nanosec clock]` and others, then the date; at the end a date again.
+//! - `Simple syscall: 0.1303 microseconds`, and whatever else is printed so: `Select on 100 fd's`,
+//!   `Signal handler installation`, `Protection fault`, `Process fork+exit`, `Pipe latency`,
+//!   `AF_UNIX sock stream latency`, `Pagefaults on FILE`, `TCP latency using localhost` ...
+//! - `"size=0k ovr=0.66`, then `2 3.40`: `lat_ctx`; so many processes, microseconds of a switch. What
+//!   passing a token and summing the array cost, 0.66, is subtracted. A row is `lat_ctx size=0k 2`.
+//! - `"mappings`, then `0.524288 9.824`: `lat_mmap`; megabytes, microseconds to map and unmap them.
+//! - `"File system latency`, then `0k 469 84505 138552`: `lat_fs`; the size of a file, how many files,
+//!   and how many were created and deleted in a second, one after the other. What is read is the
+//!   inverse, the mean time of one (`File system latency 0k create`). `lat_fs` prints the rows alone;
+//!   without that title they are not read.
+//!
+//! The figure of a tool is the median of its repetitions (11, unless `-N` says otherwise), each a
+//! mean over many operations; it is read as a median. That of `lat_fs` is a mean.
+//! Bandwidths are no times: those that are printed as one line are skipped, and their tables are not
+//! read. Neither is `lat_mem_rd`, which is of the hardware.
+//!
+//! A name that comes again is of another process, as is a new first line.
+
+use super::text::{figure, mean_of, number};
+use super::{fact, picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
+use crate::run::Stat;
+
+/// The results of lmbench.
+pub const FORMAT: Format = Format {
+    name: "lmbench",
+    about: "lmbench, a file of results or single tools",
+    mark: "`Simple syscall: 0.1303 microseconds` and the like, or `\"size=0k ovr=`",
+    lines: Some(Lines {
+        signs: &[
+            FIRST,
+            "Simple syscall: ",
+            "Simple read: ",
+            "Simple write: ",
+            "Simple stat: ",
+            "Simple fstat: ",
+            "Simple open/close: ",
+            "Select on ",
+            "Signal handler installation: ",
+            "Signal handler overhead: ",
+            "Protection fault: ",
+            "Pipe latency: ",
+            "FIFO latency: ",
+            "AF_UNIX sock stream latency: ",
+            "Process fork+",
+            "Procedure call: ",
+            "Pagefaults on ",
+            "Fcntl lock latency: ",
+            "Semaphore latency: ",
+            "UDP latency using ",
+            "TCP latency using ",
+            "RPC/tcp latency using ",
+            "RPC/udp latency using ",
+            "TCP/IP connection cost to ",
+            CONTEXT_SWITCH,
+            MAPPINGS,
+            FILES,
+        ],
+        reader: || Box::new(Log::default()),
+    }),
+    document: None,
+};
+
+const FIRST: &str = "[lmbench";
+const CONTEXT_SWITCH: &str = "\"size=";
+const MAPPINGS: &str = "\"mappings";
+const FILES: &str = "\"File system latency";
+
+#[derive(Default)]
+struct Log {
+    sources: Vec<Source>,
+    table: Table,
+    /// The source is a file, which ends in its date.
+    is_file: bool,
+}
+
+/// The table that is being read; an empty line ends it.
+#[derive(Default)]
+enum Table {
+    #[default]
+    None,
+    /// What precedes the first number in the name of a row, microseconds the second.
+    Times(String),
+    Files,
+}
+
+impl Reader for Log {
+    fn line(&mut self, line: &str) {
+        let line = line.trim();
+        if line.is_empty() {
+            self.table = Table::None;
+        } else if let Some(told) = line.strip_prefix('[') {
+            self.bracket(told.trim_end_matches(']'));
+        } else if let Some(title) = line.strip_prefix('"') {
+            self.table = table(title);
+        } else if let Some((name, time)) = microseconds(line) {
+            let stat = number(time).map(median_in_microseconds);
+            self.push(Row::new(name, figure(line, stat)));
+        } else if let Some((name, rate)) = line.split_once(" bandwidth: ") {
+            let unit = rate.split_whitespace().next_back().unwrap_or(rate);
+            let name = format!("{name} bandwidth");
+            let why = format!("{unit} is no time");
+            self.push(Row::new(&name, Figure::Skipped(why)));
+        } else {
+            self.table_row(line);
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Vec<Source> {
+        let mut sources = self.sources;
+        sources.retain(|source| !source.rows.is_empty());
+        sources
+    }
+}
+
+/// The name and the time of `NAME: TIME microseconds`; a few tools print `usecs`.
+fn microseconds(line: &str) -> Option<(&str, &str)> {
+    let line = line
+        .strip_suffix(" microseconds")
+        .or_else(|| line.strip_suffix(" usecs"))?;
+    let (name, time) = line.rsplit_once(": ")?;
+    (!name.is_empty()).then_some((name, time))
+}
+
+fn median_in_microseconds(time: f64) -> Stat {
+    Stat {
+        mean: None,
+        median: Some(time * 1e6),
+        ..mean_of(1, 0.0)
+    }
+}
+
+fn table(title: &str) -> Table {
+    // What some quote closes.
+    let title = title.trim_end_matches('"');
+    if let Some((size, _)) = title.split_once(" ovr=") {
+        Table::Times(format!("lat_ctx {size}"))
+    } else if title == "mappings" {
+        Table::Times("mappings".to_owned())
+    } else if title == "File system latency" {
+        Table::Files
+    } else {
+        Table::None
+    }
+}
+
+impl Log {
+    fn begin(&mut self) {
+        self.is_file = false;
+        self.sources.push(Source {
+            facts: vec![fact("tool", "lmbench")],
+            clock: picosecond_clock(),
+            rows: Vec::new(),
+            cut: None,
+        });
+    }
+
+    fn push(&mut self, row: Row) {
+        let has_it = |source: &Source| source.rows.iter().any(|known| known.name == row.name);
+        if self.sources.last().is_none_or(has_it) {
+            self.begin();
+        }
+        if let Some(source) = self.sources.last_mut() {
+            if self.is_file && source.rows.is_empty() {
+                source.cut = Some("the date at its end is missing".to_owned());
+            }
+            source.rows.push(row);
+        }
+    }
+
+    /// A line in brackets, which tells of the system or is the date.
+    fn bracket(&mut self, told: &str) {
+        if let Some((_, system)) = told
+            .split_once(" results for ")
+            .filter(|_| told.starts_with("lmbench"))
+        {
+            self.begin();
+            self.is_file = true;
+            if let Some(source) = self.sources.last_mut() {
+                source.facts.push(fact("kernel", system));
+            }
+            return;
+        }
+        let Some(source) = self.sources.last_mut().filter(|_| self.is_file) else {
+            return;
+        };
+        if !source.rows.is_empty() {
+            // The date.
+            source.cut = None;
+            return;
+        }
+        if let Some((name, value)) = told.split_once(": ") {
+            let name = match name {
+                "LMBENCH VERSION" => "version",
+                "MHZ" => "clock",
+                "MACHINE" => "arch",
+                "PROCESSORS" => "processors",
+                _ => return,
+            };
+            source.facts.push(fact(name, value));
+        }
+    }
+
+    fn table_row(&mut self, line: &str) {
+        let mut words = line.split_whitespace();
+        let (Some(first), Some(second)) = (words.next(), words.next()) else {
+            return;
+        };
+        match &self.table {
+            Table::None => {}
+            Table::Times(name) => {
+                if number(first).is_ok() && words.next().is_none() {
+                    let name = format!("{name} {first}");
+                    let stat = number(second).map(median_in_microseconds);
+                    self.push(Row::new(&name, figure(line, stat)));
+                }
+            }
+            Table::Files => {
+                let (Some(created), Some(deleted), None) =
+                    (words.next(), words.next(), words.next())
+                else {
+                    return;
+                };
+                let Ok(files) = second.parse() else {
+                    return;
+                };
+                for (what, rate) in [("create", created), ("delete", deleted)] {
+                    let name = format!("File system latency {first} {what}");
+                    let figure = figure(line, per_second(rate, files));
+                    self.push(Row::new(&name, figure));
+                }
+            }
+        }
+    }
+}
+
+/// The mean time of what happened so often in a second.
+fn per_second(rate: &str, samples: u64) -> Result<Stat, String> {
+    let rate = number(rate)?;
+    if rate > 0.0 {
+        Ok(mean_of(samples, 1e12 / rate))
+    } else {
+        Err(format!("{rate} in a second have no time"))
+    }
+}
