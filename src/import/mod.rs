@@ -13,6 +13,7 @@ pub mod records;
 pub mod rtla;
 pub mod rtos_benchmark;
 mod text;
+pub mod thread_metric;
 pub mod twister;
 mod zephyr;
 pub mod zephyr_latency;
@@ -122,6 +123,7 @@ pub static FORMATS: &[&Format] = &[
     &perf_bench::FORMAT,
     &rtla::FORMAT,
     &rtos_benchmark::FORMAT,
+    &thread_metric::FORMAT,
     &twister::FORMAT,
     &zephyr_latency::FORMAT,
     &zephyr_ztest::FORMAT,

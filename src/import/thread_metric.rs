@@ -1,0 +1,167 @@
+//! Thread-Metric, the suite of Express Logic (now Eclipse `ThreadX`) for any RTOS.
+//!
+//! Each of its eight tests is a program of its own that runs until it is stopped, and says after
+//! each period of 30 seconds (Zephyr's port: of `CONFIG_TM_TEST_DURATION`):
+//!
+//! - `**** Thread-Metric Cooperative Scheduling Test **** Relative Time: 30`, the seconds so far.
+//! - `ERROR: Invalid counter value(s). ...`, when what it counts does not agree.
+//! - `Time Period Total:  1234567`, how often it did in this period what it measures.
+//!
+//! Operations follow each other without a pause, so a period divided by its total is the mean time
+//! of an operation with all that goes with it; this is what is read. A period is the difference of
+//! two relative times; the first one began at 0. Periods are samples of one source. A relative time
+//! that is not greater than the last is that of a new boot. What an operation is differs between the
+//! tests (a switch, a message sent and received, ...), and it is a whole round of the loop.
+//!
+//! The counters of single threads, which some ports print, are not read. Nothing marks the end.
+
+use super::{fact, picosecond_clock, picoseconds, Figure, Format, Lines, Reader, Row, Source};
+use crate::histogram::Histogram;
+
+/// The console's output of Thread-Metric.
+pub const FORMAT: Format = Format {
+    name: "thread-metric",
+    about: "Thread-Metric, on any RTOS",
+    mark: "`**** Thread-Metric Cooperative Scheduling Test **** Relative Time: 30`",
+    lines: Some(Lines {
+        signs: &[TITLE],
+        reader: || Box::new(Log::default()),
+    }),
+    document: None,
+};
+
+const TITLE: &str = "**** Thread-Metric ";
+const TIME: &str = " **** Relative Time: ";
+
+#[derive(Default)]
+struct Log {
+    boots: Vec<Vec<Test>>,
+    /// A period was announced and its total has not come.
+    period: Option<Period>,
+}
+
+/// What one boot says of a test; there is one, unless a program runs several.
+struct Test {
+    name: String,
+    seconds: u64,
+    samples: Histogram,
+    error: Option<String>,
+}
+
+struct Period {
+    name: String,
+    seconds: u64,
+    error: Option<String>,
+}
+
+impl Reader for Log {
+    fn line(&mut self, line: &str) {
+        if let Some((_, title)) = line.split_once(TITLE) {
+            self.end_period(None);
+            let Some((name, seconds)) = title.split_once(TIME) else {
+                return;
+            };
+            let (seconds, error) = match seconds.trim().parse() {
+                Ok(seconds) => (seconds, None),
+                Err(_) => (0, Some(not_a_number("Relative Time", seconds))),
+            };
+            self.period = Some(Period {
+                name: name.to_owned(),
+                seconds,
+                error,
+            });
+        } else if let Some(period) = &mut self.period {
+            if let Some(at) = line.find("ERROR: ") {
+                let error = line.get(at..).unwrap_or(line);
+                period.error.get_or_insert_with(|| error.trim().to_owned());
+            } else if let Some((_, total)) = line
+                .split_once("Time Period Total:")
+                .or_else(|| line.split_once("Time period total:"))
+            {
+                self.end_period(Some(total));
+            }
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Vec<Source> {
+        self.end_period(None);
+        self.boots.into_iter().map(source).collect()
+    }
+}
+
+fn not_a_number(what: &str, text: &str) -> String {
+    format!("`{what}: {}` is no number", text.trim())
+}
+
+impl Log {
+    /// Ends a period, with its total unless another one begins before that comes.
+    fn end_period(&mut self, total: Option<&str>) {
+        let Some(period) = self.period.take() else {
+            return;
+        };
+        if self.boots.is_empty() {
+            self.boots.push(Vec::new());
+        }
+        let known = |tests: &[Test]| tests.iter().position(|test| test.name == period.name);
+        let before = self.boots.last().and_then(|tests| tests.get(known(tests)?));
+        if before.is_some_and(|test| period.seconds <= test.seconds) && period.error.is_none() {
+            self.boots.push(Vec::new());
+        }
+        let tests = self.boots.last_mut().expect("there is one");
+        let at = known(tests).unwrap_or_else(|| {
+            tests.push(Test {
+                name: period.name.clone(),
+                seconds: 0,
+                samples: Histogram::new(),
+                error: None,
+            });
+            tests.len() - 1
+        });
+        let test = &mut tests[at];
+        let sample = match (period.error, total) {
+            (Some(error), _) => Err(error),
+            (None, None) => return,
+            (None, Some(total)) => test.sample(period.seconds, total),
+        };
+        match sample {
+            Ok(ticks) => test.samples.add(ticks, 1),
+            Err(why) => {
+                test.error.get_or_insert(why);
+            }
+        }
+        test.seconds = test.seconds.max(period.seconds);
+    }
+}
+
+impl Test {
+    /// The time of an operation of the period that ended after so many seconds.
+    fn sample(&self, seconds: u64, total: &str) -> Result<crate::run::Ticks, String> {
+        let wrong = |_| not_a_number("Time Period Total", total);
+        let operations: u64 = total.trim().parse().map_err(wrong)?;
+        if operations == 0 {
+            return Err("`Time Period Total: 0`: nothing was done".to_owned());
+        }
+        let period = seconds.saturating_sub(self.seconds) as f64;
+        picoseconds(period * 1e9 / operations as f64)
+            .ok_or_else(|| "the period is absurd".to_owned())
+    }
+}
+
+fn source(tests: Vec<Test>) -> Source {
+    let rows = tests.into_iter().map(|test| {
+        let figure = match test.error {
+            Some(error) => Figure::Failed(error),
+            None if test.samples.is_empty() => {
+                Figure::Failed("no `Time Period Total` follows".to_owned())
+            }
+            None => Figure::Samples(test.samples),
+        };
+        Row::new(&test.name, figure)
+    });
+    Source {
+        facts: vec![fact("tool", "Thread-Metric")],
+        clock: picosecond_clock(),
+        rows: rows.collect(),
+        cut: None,
+    }
+}
