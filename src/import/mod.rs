@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod cyclictest;
+pub mod google_benchmark_console;
 pub mod hyperfine;
 pub mod lmbench;
 pub mod perf_bench;
@@ -118,6 +119,7 @@ pub trait Reader {
 /// All formats, in the order of the documentation.
 pub static FORMATS: &[&Format] = &[
     &cyclictest::FORMAT,
+    &google_benchmark_console::FORMAT,
     &hyperfine::FORMAT,
     &lmbench::FORMAT,
     &perf_bench::FORMAT,
