@@ -1,6 +1,7 @@
 # make run    measure this Linux
 # make test   all that CI runs
-# make bench  how repeatable the results are, beside other tools, and how fast comparing is
+# make bench  how repeatable the results are, beside other tools; whether comparing finds changes
+#             and nothing else, and how fast it is
 CARGO ?= cargo
 PROGRAM := $(or $(CARGO_TARGET_DIR),target)/release/kernmark
 RUST_NEEDED := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -30,6 +31,7 @@ test: cargo packages
 
 bench: build
 	$(CARGO) bench --locked --quiet --bench compare
+	$(CARGO) bench --locked --quiet --bench alarms
 	$(CARGO) bench --locked --quiet --bench spread
 
 catalog: build

@@ -8,10 +8,14 @@
 //! `make bench` runs it; it needs the Debian packages `linux-perf`,
 //! `stress-ng`, `libbenchmark-dev` and `g++`. Ends with a table in Markdown.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+
+use common::Load;
 
 type Values = BTreeMap<(&'static str, &'static str), Vec<f64>>;
 
@@ -248,31 +252,6 @@ fn run_google(values: &mut Values, program: &PathBuf) -> Result<(), Box<dyn Erro
             .push(median);
     }
     Ok(())
-}
-
-/// Processes that do nothing but use the CPUs; gone when dropped.
-struct Load(Vec<Child>);
-
-impl Load {
-    fn start(processes: usize) -> std::io::Result<Self> {
-        (0..processes)
-            .map(|_| {
-                Command::new("sh")
-                    .args(["-c", "while :; do :; done"])
-                    .spawn()
-            })
-            .collect::<std::io::Result<_>>()
-            .map(Self)
-    }
-}
-
-impl Drop for Load {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
 }
 
 fn percent(values: Option<&Vec<f64>>) -> String {
