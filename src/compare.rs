@@ -103,7 +103,7 @@ pub enum Basis {
     Exact,
     /// A permutation test over replicates.
     Test {
-        /// Its p value.
+        /// Its p value, where possible in readings of the clock.
         p: f64,
         /// Adjusted by Benjamini and Hochberg, for the report.
         q: f64,
@@ -223,6 +223,7 @@ impl Comparison {
             draws: Draws::default(),
             conditions,
             differences: &differences,
+            paces: [&base, &new].map(|side| pace(side)),
         };
         let mut drafts = Vec::new();
         for base in &base {
@@ -234,7 +235,7 @@ impl Comparison {
                 drafts.extend(judge.draft(None, Some(new)));
             }
         }
-        let p: Vec<f64> = drafts.iter().filter_map(|d| Some(d.shift?.p)).collect();
+        let p: Vec<f64> = drafts.iter().filter_map(Draft::p).collect();
         let q = stats::benjamini_hochberg(&p).into_iter();
         let adjusted = q.zip(stats::holm(&p)).zip(&p);
         let hopeless = hopeless(&drafts, p.len());
@@ -243,6 +244,9 @@ impl Comparison {
             draft.metric.basis = Basis::Test { p: *p, q, holm };
             draft.metric.verdict = verdict(draft, q);
             draft.metric.gate = verdict(draft, holm);
+            if draft.metric.verdict == Verdict::Inconclusive {
+                draft.metric.note = speed(draft).or(draft.metric.note.take());
+            }
         }
         Comparison {
             metrics: drafts.into_iter().map(|draft| draft.metric).collect(),
@@ -280,6 +284,22 @@ struct Draft {
     metric: Compared,
     /// Of logarithms where there is a ratio.
     shift: Option<Shift>,
+    /// The shift of what the metric costs in readings of the clock ([`pace`]); `None` where these
+    /// are not known, or the processor is part of what is compared.
+    paced: Option<Shift>,
+}
+
+impl Draft {
+    /// The p value that is adjusted for the family: that in readings of the clock, where there is
+    /// one, because the processor's speed has no part in it.
+    fn p(&self) -> Option<f64> {
+        Some(self.paced.or(self.shift)?.p)
+    }
+
+    /// The equivalence margin of the shifts.
+    fn margin(&self) -> f64 {
+        self.metric.margin.map_or(0.0, f64::ln_1p)
+    }
 }
 
 struct Judge<'a> {
@@ -290,6 +310,8 @@ struct Judge<'a> {
     draws: Draws,
     conditions: Conditions,
     differences: &'a [Difference],
+    /// What one reading of the clock took in each session of the base and of the new side.
+    paces: [BTreeMap<usize, f64>; 2],
 }
 
 impl Judge<'_> {
@@ -314,6 +336,7 @@ impl Judge<'_> {
             Some(Draft {
                 metric,
                 shift: None,
+                paced: None,
             })
         };
         let (base, new) = match (measured(base), measured(new)) {
@@ -369,10 +392,27 @@ impl Judge<'_> {
             let why = "one replicate does not show that it repeats exactly; two do (--runs 2)";
             metric.note = Some(why.to_owned());
         }
+        let paced = self.paced(base, new).filter(|_| has_ratio);
         Some(Draft {
             metric,
             shift: Some(shift),
+            paced,
         })
+    }
+
+    /// The shift in readings of the clock; `None` where these do not tell the processor's speed.
+    fn paced(&mut self, base: &Values, new: &Values) -> Option<Shift> {
+        if self.conditions == Conditions::Across {
+            return None;
+        }
+        let [base, new] = [(base, &self.paces[0]), (new, &self.paces[1])].map(|(side, pace)| {
+            let of = |(value, replicate): (&f64, &&Replicate)| {
+                Some((value / pace.get(&replicate.session)?).ln())
+            };
+            let values = side.values.iter().zip(&side.replicates);
+            values.map(of).collect::<Option<Vec<f64>>>()
+        });
+        Shift::between_blocks(&[(base?, new?)], &mut self.draws)
     }
 
     /// Why two sides with a number are not compared.
@@ -440,17 +480,40 @@ fn verdict(draft: &Draft, adjusted: f64) -> Verdict {
     let Some(shift) = draft.shift else {
         return draft.metric.verdict;
     };
-    let margin = draft.metric.margin.map_or(0.0, f64::ln_1p);
+    let margin = draft.margin();
     let within = |(low, high): (f64, f64)| -margin <= low && high <= margin;
-    if shift.interval.is_some_and(within) {
+    // How much of a cost follows the processor's speed is not known: it may be none or all.
+    let both = |holds: &dyn Fn(Shift) -> bool| holds(shift) && draft.paced.is_none_or(holds);
+    if both(&|shift| shift.interval.is_some_and(within)) {
         Verdict::Equivalent
-    } else if adjusted > LEVEL || shift.estimate.abs() <= margin {
+    } else if adjusted > LEVEL || shift.p > LEVEL {
         Verdict::Inconclusive
-    } else if shift.estimate > 0.0 {
+    } else if both(&|shift| shift.estimate > margin) {
         Verdict::Regressed
-    } else {
+    } else if both(&|shift| shift.estimate < -margin) {
         Verdict::Improved
+    } else {
+        Verdict::Inconclusive
     }
+}
+
+/// What to know of a metric that changed only in time, or only in readings of the clock.
+fn speed(draft: &Draft) -> Option<String> {
+    let (time, paced) = (draft.shift?, draft.paced?);
+    let margin = draft.margin();
+    let changed = |shift: Shift| {
+        let outside = shift.p <= LEVEL && shift.estimate.abs() > margin;
+        outside.then(|| shift.estimate.is_sign_positive())
+    };
+    let speed = time.estimate - paced.estimate;
+    let more = if speed > 0.0 { "more" } else { "less" };
+    (speed.abs() > margin / 2.0 && changed(time) != changed(paced)).then(|| {
+        format!(
+            "the processor's speed differs, reading the clock takes {:.1} % {more}: \
+             whether this changed besides cannot be told",
+            100.0 * speed.exp_m1().abs()
+        )
+    })
 }
 
 /// Two sides that were measured interleaved with each other.
@@ -601,6 +664,19 @@ fn is_exact(side: &Values) -> bool {
             .replicates
             .windows(2)
             .all(|pair| pair[0].batch == pair[1].batch && pair[0].histogram == pair[1].histogram)
+}
+
+/// What one reading of the clock took in each session, in nanoseconds: it follows the speed of the
+/// processor and no kernel has a part in it.
+fn pace(metrics: &[Values]) -> BTreeMap<usize, f64> {
+    let clock = metrics
+        .iter()
+        .find(|metric| metric.id == summary::CLOCK_METRIC && metric.unit == Unit::Cycles);
+    clock.map_or_else(BTreeMap::new, |clock| {
+        let sessions = clock.replicates.iter().map(|replicate| replicate.session);
+        let values = clock.values.iter().copied();
+        sessions.zip(values).filter(|(_, v)| *v > 0.0).collect()
+    })
 }
 
 /// The samples of a replicate and how many operations each holds.

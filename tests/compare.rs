@@ -167,6 +167,29 @@ fn the_ratio_is_one_of_times_whatever_the_frequency() {
 }
 
 #[test]
+fn what_follows_the_speed_of_the_processor_is_no_change() {
+    let side = |clock: u64, cost: u64| {
+        run(&[
+            ("clock.read", &scaled(&TEN, clock)),
+            ("a.b", &scaled(&TEN, cost)),
+        ])
+    };
+    let base = side(0, 0);
+    let verdict = |new: &Run, options| of(&Comparison::of(&base, new, options), "a.b").verdict;
+    let alike = Options::default();
+    assert_eq!(verdict(&side(5, 5), alike), Verdict::Inconclusive);
+    let same = compared(&base, &side(5, 5));
+    let note = of(&same, "a.b").note.as_deref().unwrap();
+    assert!(note.contains("takes 5.0 % more"), "{note}");
+    // A cost that does not follow the speed has not changed either.
+    assert_eq!(verdict(&side(5, 0), alike), Verdict::Inconclusive);
+    assert_eq!(verdict(&side(0, 5), alike), Verdict::Regressed);
+    assert_eq!(verdict(&side(5, 10), alike), Verdict::Regressed);
+    // Where processors are compared, their speed counts.
+    assert_eq!(verdict(&side(5, 5), across()), Verdict::Regressed);
+}
+
+#[test]
 fn a_wider_margin_is_kept_and_a_narrower_one_is_not() {
     let (base, new) = (run(&[("a.b", &TEN)]), run(&[("a.b", &scaled(&TEN, 5))]));
     let with = |margin| {
