@@ -6,7 +6,8 @@
 //!   Linux 6.18; bins of zeros and the ends of long lists of overflows are left out.
 //! - `rtla-timerlat-hist`: man page of rtla-timerlat-hist. `-over`, `-threshold`, `-top`: mails to
 //!   the Linux kernel's list about it; `-buckets`: a comment in a test suite that runs it.
-//! - `perf-bench-each`, `perf-bench-all`: perf of Linux 6.1, as above; `all` was stopped in the middle.
+//! - `perf-bench-each`, `-all`, `-simple` (`--format=simple all`): perf of Linux 6.1, as above; the last
+//!   two were stopped in the middle.
 //!   `-fork`, `-seccomp-notify`: mails to the Linux kernel's list, of later versions.
 //! - `lmbench-linux`: a file of results from a public repository, with fewer settings, mounts and
 //!   bandwidths. `-old`, `-lat_ctx`: mails to the Linux kernel's list, of 2001 and 2003.
@@ -432,6 +433,16 @@ fn all_of_perf_bench_may_be_stopped_in_the_middle() {
 }
 
 #[test]
+fn totals_of_perf_bench_are_no_times_of_an_operation() {
+    let source = source("perf-bench-simple.txt");
+    assert!(close(mean_ns(figure(&source, "sched/messaging")), 0.780e9));
+    for name in ["sched/pipe", "syscall/basic"] {
+        let why = "it gives no time of an operation".to_owned();
+        assert_eq!(figure(&source, name), &Figure::Skipped(why));
+    }
+}
+
+#[test]
 fn a_run_of_perf_bench_that_is_lost_is_missed() {
     let text = capture("perf-bench-each.txt");
     let lost = text.replace("[Run 3]: Wokeup 2 of 2 threads in 0.1160 ms\n", "");
@@ -718,7 +729,7 @@ fn a_table_of_google_benchmark_is_read() {
     assert!(why(&source.rows[8].figure).ends_with("`1.2.` is no number"));
 }
 
-const CAPTURES: [&str; 34] = [
+const CAPTURES: [&str; 35] = [
     "cyclictest-histofall.txt",
     "cyclictest-histogram.json",
     "cyclictest-histogram.txt",
@@ -742,6 +753,7 @@ const CAPTURES: [&str; 34] = [
     "perf-bench-each.txt",
     "perf-bench-fork.txt",
     "perf-bench-seccomp-notify.txt",
+    "perf-bench-simple.txt",
     "rtla-timerlat-buckets.txt",
     "rtla-timerlat-hist.txt",
     "rtla-timerlat-over.txt",
