@@ -311,9 +311,16 @@ pub struct List {
     /// target here measure the nearest thing, and why others have none
     ///
     /// NAME is zephyr, zircon, composite, or one of their datasets, such as
-    /// zephyr-latest/userspace. FILTER selects by the names of benchmarks and of metrics.
+    /// zephyr/latest/userspace. FILTER selects by the names of benchmarks and of metrics.
     #[arg(long, value_name = "reference:NAME", value_parser = reference, conflicts_with = "on")]
     pub coverage: Option<Reference>,
+
+    /// List the datasets of published figures instead, which reference:NAME names: their rows, what
+    /// was measured, on what machine and by which clock
+    ///
+    /// FILTER selects by their names.
+    #[arg(long, conflicts_with_all = ["on", "coverage"])]
+    pub reference: bool,
 
     /// How to print the list
     #[arg(long, value_enum, default_value_t)]
@@ -341,7 +348,8 @@ pub enum TargetsFormat {
 /// The arguments of `show`.
 #[derive(Args, Debug)]
 pub struct Show {
-    /// The saved run, `-` for standard input [default: the latest that was saved]
+    /// The saved run, `-` for standard input, or a dataset of published figures, such as
+    /// reference:zircon/2018-01-02 [default: the latest run that was saved]
     pub file: Option<PathBuf>,
 
     /// Show how the samples of this one metric are distributed

@@ -6,6 +6,7 @@ mod coverage;
 mod import;
 mod matrix;
 mod noise;
+mod reference;
 pub mod run;
 mod targets;
 
@@ -32,7 +33,7 @@ use crate::run::{Entry, Run};
 use crate::session::Reader;
 use crate::store::Input;
 use crate::summary::{summarise, Status};
-use crate::{catalog, export, reference, screen, store};
+use crate::{catalog, export, screen, store};
 
 /// How long the doctor watches what else runs.
 const WATCH: Duration = Duration::from_millis(500);
@@ -109,6 +110,9 @@ fn list(arguments: &cli::List) -> Outcome {
     if let Some(reference) = &arguments.coverage {
         return coverage::coverage(reference, &arguments.filters, arguments.format);
     }
+    if arguments.reference {
+        return reference::list(&arguments.filters, arguments.format);
+    }
     let interrupt = interrupt()?;
     let progress = Progress::new();
     let wanted = run::Wanted {
@@ -135,7 +139,7 @@ fn list(arguments: &cli::List) -> Outcome {
         Format::Json => export::json::catalog(&entries),
         Format::Csv => export::csv::catalog(&entries),
         Format::Md => {
-            let counterparts = reference::counterparts().map_err(Failure::Failed)?;
+            let counterparts = crate::reference::counterparts().map_err(Failure::Failed)?;
             catalog::markdown(&entries, &catalog::elsewhere(&counterparts, &catalog.port))
         }
     };
@@ -143,6 +147,9 @@ fn list(arguments: &cli::List) -> Outcome {
 }
 
 fn show(arguments: &cli::Show) -> Outcome {
+    if let Some(dataset) = arguments.file.as_deref().and_then(reference::named) {
+        return reference::show(&dataset?, arguments);
+    }
     let path = if let Some(path) = &arguments.file {
         path.clone()
     } else {

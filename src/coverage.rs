@@ -131,6 +131,7 @@ mod tests {
             .map(|benchmark| Figure {
                 dataset: "zephyr/x".to_owned(),
                 benchmark: benchmark.to_owned(),
+                ..Figure::default()
             })
             .into();
         let counterparts = counterparts_in(

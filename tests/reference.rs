@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{here, scratch, skipped, succeeds};
+use insta::assert_snapshot;
 use kernmark::run::{Outcome, Run};
 use kernmark::session::Reader;
 
@@ -185,7 +186,7 @@ fn ids_are_ids_and_titles_keep_what_was_printed() {
             !row["benchmark"].is_empty() && !row["title"].is_empty(),
             "{row:?}"
         );
-        let untitled = row["dataset"].starts_with("zephyr-3.5.0-rc1/");
+        let untitled = row["dataset"].starts_with("zephyr/3.5.0-rc1/");
         assert!(untitled == row["benchmark"].contains(' '), "{row:?}");
     }
 }
@@ -246,12 +247,12 @@ fn zephyr_ticks_at_one_frequency() {
 /// Rows of the source whose cycles and microseconds do not belong together at 2.4 GHz.
 const COMPOSITE_DISAGREES: &[(&str, &str)] = &[
     (
-        "composite-2007/linux-2.6.18-centos",
+        "composite/2007/linux-2.6.18-centos",
         "sched_yield.processes",
     ),
-    ("composite-2007/linux-2.6.22", "sched_yield.threads"),
+    ("composite/2007/linux-2.6.22", "sched_yield.threads"),
     (
-        "composite-2007/composite",
+        "composite/2007/composite",
         "brand.scheduler_upcall.deferred",
     ),
 ];
@@ -583,4 +584,123 @@ fn a_title_has_the_counterparts_of_its_name() {
     ] {
         assert_eq!(counterparts(title), counterparts(name), "{title}");
     }
+}
+
+/// What the tool prints; it must succeed.
+fn kernmark(arguments: &[&str]) -> String {
+    succeeds(
+        Command::new(env!("CARGO_BIN_EXE_kernmark"))
+            .args(arguments)
+            .env_remove("COLUMNS"),
+    )
+}
+
+/// The tool's status and what it says is wrong.
+fn refused(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_kernmark"))
+        .args(arguments)
+        .output()
+        .expect("kernmark can be started");
+    assert!(output.stdout.is_empty(), "{output:?}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    (output.status.code(), message)
+}
+
+fn records(csv: &str) -> Vec<Row> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    reader.deserialize().map(Result::unwrap).collect()
+}
+
+#[test]
+fn every_dataset_is_listed_with_its_rows() {
+    let listed = records(&kernmark(&["list", "--reference", "--format", "csv"]));
+    let mut rows: BTreeMap<String, usize> = BTreeMap::new();
+    for figure in zephyr().iter().chain(&zircon()).chain(&composite()) {
+        *rows.entry(figure["dataset"].clone()).or_default() += 1;
+    }
+    let counted: BTreeMap<String, usize> = listed
+        .iter()
+        .map(|row| (row["dataset"].clone(), row["rows"].parse().unwrap()))
+        .collect();
+    assert_eq!(counted, rows);
+    for (row, known) in listed.iter().zip(read("datasets.csv", DATASETS)) {
+        for column in DATASETS {
+            assert_eq!(row[*column], known[*column]);
+        }
+    }
+    let json = kernmark(&["list", "--reference", "--format", "json", "zircon"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["datasets"][0]["rows"], 35);
+    assert_eq!(json["datasets"][0]["clock_hz"], serde_json::Value::Null);
+    let markdown = kernmark(&["list", "--reference", "--format", "md", "zircon"]);
+    assert_eq!(markdown.lines().count(), 4, "{markdown}");
+    assert_snapshot!("reference_list", kernmark(&["list", "--reference"]));
+    let (status, message) = refused(&["list", "--reference", "zyrcon"]);
+    assert_eq!(status, Some(2));
+    assert!(message.contains("did you mean zircon"), "{message}");
+}
+
+#[test]
+fn a_dataset_is_shown_digit_by_digit() {
+    for (suite, rows) in [
+        ("zephyr/latest/userspace", zephyr()),
+        ("zircon/2018-01-02", zircon()),
+        ("composite/2007/hardware", composite()),
+    ] {
+        let name = format!("reference:{suite}");
+        let shown = records(&kernmark(&["show", &name, "--format", "csv"]));
+        let rows: Vec<&Row> = rows.iter().filter(|row| row["dataset"] == suite).collect();
+        assert_eq!(shown.len(), rows.len());
+        for (shown, row) in shown.iter().zip(rows) {
+            for (column, value) in row {
+                let column = column.strip_prefix("wall_").unwrap_or(column);
+                assert_eq!(shown[column], *value, "{column}: {row:?}");
+            }
+        }
+        let table = kernmark(&["show", &name]);
+        assert!(
+            table.lines().all(|line| line.chars().count() <= 100),
+            "{table}"
+        );
+    }
+    assert_snapshot!(
+        "reference_show",
+        kernmark(&["show", "reference:composite/2007/hardware"])
+    );
+    let table = kernmark(&["show", "reference:zircon/2018-01-02"]);
+    assert!(table.contains("\nPort/Create/0 ") && table.contains("\nPort/Create/0#2 "));
+    let json = kernmark(&[
+        "show",
+        "reference:composite/2007/hardware",
+        "--format",
+        "json",
+    ]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["figures"][0]["cycles"], "162-166");
+    let markdown = kernmark(&[
+        "show",
+        "reference:composite/2007/hardware",
+        "--format",
+        "md",
+    ]);
+    assert!(
+        markdown.contains("| protection\\_crossing.two\\_bounces | 312 |"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn what_is_no_dataset_is_not_shown() {
+    let (status, message) = refused(&["show", "reference:zircon"]);
+    assert_eq!(status, Some(2));
+    assert!(message.contains("reference:zircon/2018-01-02"), "{message}");
+    let (status, message) = refused(&["show", "reference:zircon/2018-01-03"]);
+    assert_eq!(status, Some(2));
+    assert!(
+        message.contains("did you mean zircon/2018-01-02"),
+        "{message}"
+    );
+    let (status, message) = refused(&["show", "reference:zircon/2018-01-02", "--metric", "x"]);
+    assert_eq!(status, Some(2));
+    assert!(message.contains("no samples"), "{message}");
 }

@@ -639,7 +639,7 @@ fn coverage_says_what_is_measured_and_why_the_rest_is_not() {
     assert_snapshot!("coverage_100", coverage_table(&composite, &plain(100)));
     assert_snapshot!("coverage_60", coverage_table(&composite, &plain(60)));
     let of = |filter: &str| {
-        let all = coverage_of("reference:zephyr-3.5.0-rc1/userspace");
+        let all = coverage_of("reference:zephyr/3.5.0-rc1/userspace");
         coverage::pick(all, &[filter.to_owned()]).unwrap()
     };
     let from_kernel = of("*user thread from kernel*");
@@ -961,7 +961,7 @@ fn zephyr(dataset: &str) -> Run {
 /// What is published of four configurations of one kernel on one board.
 fn configurations() -> Vec<Column> {
     ["default", "objcore", "canaries", "userspace"]
-        .map(|name| column(name, zephyr(&format!("zephyr-latest/{name}"))))
+        .map(|name| column(name, zephyr(&format!("zephyr/latest/{name}"))))
         .into()
 }
 

@@ -3,6 +3,7 @@
 use super::{shown, status, ABSENT};
 use crate::coverage::Benchmark;
 use crate::matrix::{Cell, Column, Matrix};
+use crate::reference::{Dataset, Figure, Published};
 use crate::report::text::plain;
 use crate::run::{Entry, Run};
 use crate::summary::summarise;
@@ -172,6 +173,74 @@ pub fn coverage(benchmarks: &[Benchmark]) -> String {
                 plain(&one.note),
             ]);
         }
+    }
+    table(&rows)
+}
+
+/// The datasets of published figures, a line for each.
+#[must_use]
+pub fn datasets(datasets: &[(Dataset, usize)]) -> String {
+    let mut rows = vec![[
+        "dataset",
+        "rows",
+        "source",
+        "system",
+        "configuration",
+        "machine",
+        "statistic",
+        "clock_hz",
+        "clock_basis",
+    ]
+    .map(str::to_owned)];
+    for (dataset, count) in datasets {
+        rows.push([
+            plain(&dataset.name),
+            count.to_string(),
+            plain(&dataset.source),
+            plain(&dataset.system),
+            plain(&dataset.configuration),
+            plain(&dataset.machine),
+            plain(&dataset.statistic),
+            figure(dataset.clock_hz),
+            plain(&dataset.clock_basis),
+        ]);
+    }
+    table(&rows)
+}
+
+/// Published figures, a line for each, as they were published.
+#[must_use]
+pub fn figures(figures: &[Figure]) -> String {
+    let mut rows = vec![[
+        "dataset",
+        "benchmark",
+        "row",
+        "title",
+        "cycles",
+        "nanoseconds",
+        "microseconds",
+        "cpu_nanoseconds",
+        "iterations",
+        "throughput",
+    ]
+    .map(str::to_owned)];
+    let text = |figure: &Option<Published>| {
+        let text = figure.as_ref().map(Published::text);
+        plain(text.unwrap_or(""))
+    };
+    for one in figures {
+        rows.push([
+            plain(&one.dataset),
+            plain(&one.benchmark),
+            one.row.to_string(),
+            plain(&one.title),
+            text(&one.cycles),
+            text(&one.nanoseconds),
+            text(&one.microseconds),
+            text(&one.cpu_nanoseconds),
+            figure(one.iterations),
+            plain(one.throughput.as_deref().unwrap_or("")),
+        ]);
     }
     table(&rows)
 }

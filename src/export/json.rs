@@ -9,6 +9,7 @@ use super::{shown, status, ABSENT};
 use crate::compare::{Basis, Compared, Comparison, Condition, Conditions, Side, Verdict};
 use crate::coverage::Benchmark;
 use crate::matrix::{Cell, Column, Matrix};
+use crate::reference::{Dataset, Figure, Published};
 use crate::report::compare::Origin;
 use crate::report::text::steers;
 use crate::run::{Clock, Damage, Entry, Fact, Metric, Proof, Run};
@@ -276,6 +277,53 @@ pub fn coverage(reference: &str, benchmarks: &[Benchmark]) -> String {
         }))
     });
     document(&[("reference", line(&reference)), ("benchmarks", list(lines))])
+}
+
+/// The datasets of published figures with how many rows each has, a dataset a line. A document ends
+/// with a line end.
+#[must_use]
+pub fn datasets(datasets: &[(Dataset, usize)]) -> String {
+    let lines = datasets.iter().map(|(one, rows)| {
+        let mut value = dataset(one);
+        value["rows"] = json!(rows);
+        line(&value)
+    });
+    document(&[("datasets", list(lines))])
+}
+
+/// A dataset of published figures, a figure a line; figures are texts, as they were published. A
+/// document ends with a line end.
+#[must_use]
+pub fn figures(of: &Dataset, figures: &[Figure]) -> String {
+    let text = |figure: &Option<Published>| figure.as_ref().map(|f| f.text().to_owned());
+    let lines = figures.iter().map(|figure| {
+        line(&json!({
+            "benchmark": figure.benchmark,
+            "row": figure.row,
+            "title": figure.title,
+            "cycles": text(&figure.cycles),
+            "nanoseconds": text(&figure.nanoseconds),
+            "microseconds": text(&figure.microseconds),
+            "cpu_nanoseconds": text(&figure.cpu_nanoseconds),
+            "iterations": figure.iterations,
+            "throughput": figure.throughput,
+        }))
+    });
+    document(&[("dataset", line(&dataset(of))), ("figures", list(lines))])
+}
+
+fn dataset(dataset: &Dataset) -> Value {
+    let known = |text: &String| (!text.is_empty()).then(|| text.clone());
+    json!({
+        "name": dataset.name,
+        "source": dataset.source,
+        "system": known(&dataset.system),
+        "configuration": known(&dataset.configuration),
+        "machine": dataset.machine,
+        "statistic": dataset.statistic,
+        "clock_hz": dataset.clock_hz,
+        "clock_basis": dataset.clock_basis,
+    })
 }
 
 fn document(parts: &[(&str, String)]) -> String {

@@ -5,8 +5,10 @@ use std::fmt::Write;
 use crate::compare::Comparison;
 use crate::coverage::{self, Benchmark};
 use crate::matrix::{Column, Matrix};
+use crate::reference::{Dataset, Figure};
 use crate::report::compare::{self, Origin};
 use crate::report::matrix::{header, legend, listing, place, ratio, shared_problems, Shown, Units};
+use crate::report::reference;
 use crate::report::row::Row;
 use crate::report::text::plain;
 use crate::report::{damage, grouped, object, problems, provenance, tally, Problem};
@@ -97,6 +99,47 @@ pub fn coverage(benchmarks: &[Benchmark]) -> String {
         }
     }
     let _ = writeln!(out, "\n{}.", escape(&coverage::tally(benchmarks)));
+    out
+}
+
+/// The datasets of published figures: a row for each, and where it comes from.
+#[must_use]
+pub fn datasets(datasets: &[(Dataset, usize)]) -> String {
+    let mut out = String::from(
+        "| dataset | rows | system and configuration | from |\n| --- | ---: | --- | --- |\n",
+    );
+    for (dataset, rows) in datasets {
+        let _ = writeln!(
+            out,
+            "| {} | {rows} | {} | {} |",
+            escape(&dataset.name),
+            escape(&dataset.subject()),
+            escape(&reference::origin(dataset))
+        );
+    }
+    out
+}
+
+/// A dataset as it was published: where it comes from, a row for each figure.
+#[must_use]
+pub fn figures(dataset: &Dataset, figures: &[Figure]) -> String {
+    let mut out = format!("- dataset: {}\n", escape(&dataset.name));
+    for (label, text) in reference::provenance(dataset) {
+        let _ = writeln!(out, "- {label}: {}", escape(&text));
+    }
+    let columns = reference::columns(figures);
+    out.push_str("\n| per operation |");
+    for (title, _) in &columns {
+        let _ = write!(out, " {title} |");
+    }
+    let _ = writeln!(out, "\n| --- |{}", " ---: |".repeat(columns.len()));
+    for (at, figure) in figures.iter().enumerate() {
+        let _ = write!(out, "| {} |", escape(&figure.name()));
+        for (_, cells) in &columns {
+            let _ = write!(out, " {} |", escape(&cells[at]));
+        }
+        out.push('\n');
+    }
     out
 }
 

@@ -14,6 +14,7 @@ pub mod doctor;
 pub mod matrix;
 pub mod noise;
 pub mod number;
+pub mod reference;
 pub mod row;
 pub mod terminal;
 pub mod text;

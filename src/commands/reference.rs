@@ -1,0 +1,59 @@
+//! `kernmark list --reference` and `kernmark show reference:...`: published figures.
+
+use std::path::Path;
+
+use super::{print, style, Failure, Outcome};
+use crate::cli::{self, Format};
+use crate::reference::{self, Dataset, Reference};
+use crate::{export, filter, report};
+
+/// The published figures that an argument names; `None` when it names a file.
+pub(super) fn named(argument: &Path) -> Option<Result<Reference, Failure>> {
+    let text = argument.to_str().filter(|text| Reference::is_meant(text))?;
+    Some(text.parse().map_err(Failure::Usage))
+}
+
+pub(super) fn list(filters: &[String], format: Format) -> Outcome {
+    let mut datasets = reference::datasets().map_err(Failure::Failed)?;
+    for filter in filters {
+        if !datasets
+            .iter()
+            .any(|one| filter::matches(filter, &one.name))
+        {
+            Reference::named(filter).map_err(Failure::Usage)?;
+        }
+    }
+    datasets.retain(|dataset| super::picked(&dataset.name, filters));
+    let counted: Result<Vec<(Dataset, usize)>, String> = datasets
+        .into_iter()
+        .map(|dataset| {
+            let rows = dataset.reference().figures()?.len();
+            Ok((dataset, rows))
+        })
+        .collect();
+    let counted = counted.map_err(Failure::Failed)?;
+    let text = match format {
+        Format::Table => report::reference::datasets(&counted, &style()),
+        Format::Json => export::json::datasets(&counted),
+        Format::Csv => export::csv::datasets(&counted),
+        Format::Md => export::markdown::datasets(&counted),
+    };
+    print(text.as_bytes())
+}
+
+/// Shows a dataset as it was published.
+pub(super) fn show(of: &Reference, arguments: &cli::Show) -> Outcome {
+    if arguments.metric.is_some() {
+        let why = format!("{of} has no samples, so there is no distribution to show");
+        return Err(Failure::Usage(why));
+    }
+    let dataset = of.dataset().map_err(Failure::Usage)?;
+    let figures = of.figures().map_err(Failure::Failed)?;
+    let text = match arguments.format {
+        Format::Table => report::reference::figures(&dataset, &figures, &style()),
+        Format::Json => export::json::figures(&dataset, &figures),
+        Format::Csv => export::csv::figures(&figures),
+        Format::Md => export::markdown::figures(&dataset, &figures),
+    };
+    print(text.as_bytes())
+}
