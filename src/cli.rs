@@ -122,6 +122,8 @@ pub enum Command {
     /// the gate of `compare` would have raised a false alarm.
     #[command(after_help = after_help())]
     Noise(Noise),
+    /// Say what a metric's cost is made of: its parts, which are metrics too, and the residual
+    Explain(Explain),
     /// List the targets that `--on` can name, their boards and variants
     Targets(Targets),
     /// Look for what disturbs measurements on this machine, and say what to do about it
@@ -491,6 +493,22 @@ pub struct Noise {
     pub effort: Effort,
 }
 
+/// The arguments of `explain`.
+#[derive(Args, Debug)]
+pub struct Explain {
+    /// The metric
+    #[arg(value_name = "ID")]
+    pub id: String,
+
+    /// The saved run, `-` for standard input, or a dataset of published figures, such as
+    /// reference:composite/2007/composite [default: the latest run that was saved]
+    pub file: Option<PathBuf>,
+
+    /// How to print the explanation
+    #[arg(long, value_enum, default_value_t)]
+    pub format: CompareFormat,
+}
+
 /// What a gate does not let through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
@@ -504,7 +522,7 @@ pub enum FailOn {
     Missing,
 }
 
-/// How a comparison is printed.
+/// How a comparison or an explanation is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum CompareFormat {
     /// A table for people

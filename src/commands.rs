@@ -3,6 +3,7 @@
 mod ab;
 mod compare;
 mod coverage;
+mod explain;
 mod import;
 mod matrix;
 mod noise;
@@ -68,6 +69,7 @@ pub fn dispatch(arguments: Arguments) -> Outcome {
         Some(Command::Compare(arguments)) => compare::compare(&arguments),
         Some(Command::Ab(arguments)) => ab::ab(&arguments),
         Some(Command::Noise(arguments)) => noise::noise(&arguments),
+        Some(Command::Explain(arguments)) => explain::explain(&arguments),
         Some(Command::Targets(arguments)) => targets::targets(&arguments),
         Some(Command::Doctor) => examine(),
         Some(Command::Completions { shell }) => {

@@ -19,6 +19,7 @@
 //! 11. [`import`] reads the results of other tools.
 //! 12. [`reference`] reads the published figures of other suites; [`coverage`] says which of their
 //!     benchmarks are measured here.
+//! 13. [`explain`] says what the cost of a metric is made of.
 //!
 //! A bad measurement is a value in the run ([`run::Outcome`]), never an error.
 
@@ -28,6 +29,7 @@ pub mod commands;
 pub mod compare;
 pub mod coverage;
 pub mod doctor;
+pub mod explain;
 pub mod export;
 pub mod filter;
 pub mod histogram;

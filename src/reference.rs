@@ -540,7 +540,7 @@ fn contradiction(change: &Change, from: &[Figure], to: &[Figure]) -> Option<Stri
     ))
 }
 
-fn rows<T: DeserializeOwned>(name: &str, csv: &str) -> Result<Vec<T>, String> {
+pub(crate) fn rows<T: DeserializeOwned>(name: &str, csv: &str) -> Result<Vec<T>, String> {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let rows: Result<Vec<T>, csv::Error> = reader.deserialize().collect();
     rows.map_err(|error| format!("reference/{name}.csv: {error}"))

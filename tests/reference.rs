@@ -12,6 +12,7 @@ use std::process::Command;
 
 use common::{here, scratch, skipped, succeeds};
 use insta::assert_snapshot;
+use kernmark::explain;
 use kernmark::run::{Outcome, Run};
 use kernmark::session::Reader;
 
@@ -95,6 +96,7 @@ const DATASETS: &[&str] = &[
     "clock_hz",
     "clock_basis",
 ];
+const COMPOSITIONS: &[&str] = &["target", "metric", "count", "part", "dataset", "why"];
 const ALIASES: &[&str] = &["dataset", "benchmark", "target", "metric", "note"];
 
 fn zephyr() -> Vec<Row> {
@@ -168,6 +170,7 @@ fn the_readme_counts_right() {
         ("composite.csv", COMPOSITE),
         ("datasets.csv", DATASETS),
         ("aliases.csv", ALIASES),
+        ("compositions.csv", COMPOSITIONS),
     ] {
         let rows = read(name, header).len();
         let line = format!("| `{name}` | {rows} | `{}` |", header.join(" "));
@@ -536,6 +539,43 @@ fn aliases_name_metrics_that_are_measured_in_kernel_mode() {
             assert_eq!(metric, Some(benchmark.as_str()), "{rows:?}");
         }
     }
+}
+
+/// Every part of a cost that is named for the machine with a kernel of its own is measured there.
+#[test]
+fn the_parts_of_a_cost_are_measured_in_kernel_mode() {
+    if cfg!(not(target_arch = "x86_64")) {
+        skipped("compositions of linux-vm", "its port knows x86-64 only");
+        return;
+    }
+    let run = kernel_port();
+    let all = explain::compositions().unwrap();
+    let measured: BTreeSet<&str> = run
+        .metrics
+        .iter()
+        .filter(|metric| !matches!(metric.replicates[0].outcome, Outcome::Skipped(_)))
+        .map(|metric| metric.id.as_str())
+        .collect();
+    let mut explained = BTreeSet::new();
+    for id in &measured {
+        for part in explain::parts(&all, "linux-vm", id).unwrap_or_default() {
+            let metric = part.metric.as_str();
+            assert!(
+                measured.contains(metric),
+                "{metric}, part of {id}, is not measured"
+            );
+            explained.insert(*id);
+        }
+    }
+    assert!(
+        explained.contains("semaphore.take.blocking.u_to_k"),
+        "{explained:?}"
+    );
+    assert!(
+        explained.contains("semaphore.give.wake+ctx.k_to_u"),
+        "{explained:?}"
+    );
+    assert!(explained.len() > 40, "{explained:?}");
 }
 
 /// Zephyr printed titles before it printed names: both are of the same benchmarks.

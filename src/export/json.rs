@@ -8,9 +8,11 @@ use serde_json::{json, Map, Value};
 use super::{shown, status, ABSENT};
 use crate::compare::{Basis, Compared, Comparison, Condition, Conditions, Side, Verdict};
 use crate::coverage::Benchmark;
+use crate::explain::{Explanation, Reading, Reckoning};
 use crate::matrix::{Cell, Column, Matrix};
 use crate::reference::{Dataset, Figure, Published};
 use crate::report::compare::Origin;
+use crate::report::explain;
 use crate::report::text::steers;
 use crate::run::{Clock, Damage, Entry, Fact, Metric, Proof, Run};
 use crate::summary::{summarise, Summary};
@@ -310,6 +312,56 @@ pub fn figures(of: &Dataset, figures: &[Figure]) -> String {
         }))
     });
     document(&[("dataset", line(&dataset(of))), ("figures", list(lines))])
+}
+
+/// What a cost is made of, a part a line; values in the unit, of one operation. A document ends with
+/// a line end.
+#[must_use]
+pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
+    let parts = of.shares.iter().map(|share| {
+        let contribution = share.contribution();
+        line(&json!({
+            "count": figure(share.piece.count),
+            "id": share.piece.metric,
+            "dataset": share.piece.dataset,
+            "value": share.value.map(figure),
+            "contribution": contribution.map(figure),
+            "percent": contribution.and_then(|value| of.percent(value)),
+            "reason": share.reason,
+            "why": share.piece.why,
+        }))
+    });
+    let end = |interval: Option<(f64, f64)>, end: fn((f64, f64)) -> f64| interval.map(end);
+    let residual = json!({
+        "value": figure(of.residual),
+        "low": end(of.residual_interval, |(low, _)| low),
+        "high": end(of.residual_interval, |(_, high)| high),
+        "percent": of.percent(of.residual),
+        "replicates": of.replicates,
+        "reading": match of.reading() {
+            Reading::Unmeasured => "unmeasured",
+            Reading::Noise => "noise",
+            Reading::Rest => "rest",
+            Reading::Exceeded => "exceeded",
+        },
+    });
+    let clock = match of.clock {
+        Reckoning::Net => Some("net"),
+        Reckoning::Gross => Some("gross"),
+        Reckoning::Published => None,
+    };
+    document(&[
+        ("id", line(&of.id)),
+        ("of", line(&origin.of)),
+        ("unit", line(&of.unit)),
+        ("clock", line(&clock)),
+        ("measured", line(&figure(of.whole))),
+        ("low", line(&end(of.interval, |(low, _)| low))),
+        ("high", line(&end(of.interval, |(_, high)| high))),
+        ("parts", list(parts)),
+        ("sum", line(&figure(of.sum))),
+        ("residual", line(&residual)),
+    ])
 }
 
 fn dataset(dataset: &Dataset) -> Value {

@@ -4,9 +4,11 @@ use std::fmt::Write;
 
 use crate::compare::Comparison;
 use crate::coverage::{self, Benchmark};
+use crate::explain::Explanation;
 use crate::matrix::{Column, Matrix};
 use crate::reference::{Dataset, Figure};
 use crate::report::compare::{self, Origin};
+use crate::report::explain;
 use crate::report::matrix::{header, legend, listing, place, ratio, shared_problems, Shown, Units};
 use crate::report::reference;
 use crate::report::row::Row;
@@ -139,6 +141,32 @@ pub fn figures(dataset: &Dataset, figures: &[Figure]) -> String {
             let _ = write!(out, " {} |", escape(&cells[at]));
         }
         out.push('\n');
+    }
+    out
+}
+
+/// What a cost is made of: a row for each part, sum and residual.
+#[must_use]
+pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "- metric: {}", code(&of.id));
+    let _ = writeln!(out, "- of: {}", escape(&origin.of));
+    let _ = writeln!(out, "- measured: {}", escape(&explain::measured(of)));
+    let _ = write!(out, "\n| {} per operation |", of.unit);
+    for title in explain::TITLES {
+        let _ = write!(out, " {title} |");
+    }
+    out.push_str(" why |\n| --- | ---: | ---: | ---: | ---: | --- |\n");
+    for row in explain::rows(of) {
+        let _ = write!(out, "| {} |", escape(&row.name));
+        for cell in &row.cells {
+            let _ = write!(out, " {} |", escape(cell));
+        }
+        let _ = writeln!(out, " {} |", escape(&row.why));
+    }
+    let _ = writeln!(out, "\n**Residual**: {}.", escape(&explain::reading(of)));
+    if let Some(sentence) = explain::unmeasured(of, origin) {
+        let _ = writeln!(out, "\n{}", escape(&sentence));
     }
     out
 }

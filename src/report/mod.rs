@@ -11,6 +11,7 @@ pub mod check;
 pub mod compare;
 pub mod coverage;
 pub mod doctor;
+pub mod explain;
 pub mod matrix;
 pub mod noise;
 pub mod number;

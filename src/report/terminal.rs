@@ -743,7 +743,7 @@ fn exact(value: f64, decimals: i32) -> String {
 }
 
 /// A bar in eighths of a character; what is not nothing shows.
-fn block(samples: u64, most: u64, room: usize) -> String {
+pub(super) fn block(samples: u64, most: u64, room: usize) -> String {
     const EIGHTHS: [&str; 8] = [
         "", "\u{258f}", "\u{258e}", "\u{258d}", "\u{258c}", "\u{258b}", "\u{258a}", "\u{2589}",
     ];

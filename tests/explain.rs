@@ -1,0 +1,325 @@
+//! What a cost is made of: the data names metrics that exist, and the tool shows parts and residual.
+
+// Other test programs need the rest of it.
+#[allow(dead_code)]
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use common::{here, scratch, succeeds};
+use insta::assert_snapshot;
+use kernmark::explain::{self, Composition, Piece};
+use kernmark::record;
+use kernmark::reference::{self, Reference};
+use serde_json::Value;
+
+fn compositions() -> Vec<Composition> {
+    explain::compositions().unwrap()
+}
+
+fn kernmark(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kernmark"));
+    command.args(arguments).env_remove("COLUMNS");
+    command
+}
+
+/// Whether a pattern with at most one `*` names an id.
+fn names(pattern: &str, id: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == id,
+        Some((start, end)) => {
+            let rest = id.strip_prefix(start);
+            rest.is_some_and(|rest| rest.ends_with(end))
+        }
+    }
+}
+
+/// Every pattern of a target names metrics of its catalog, and all their parts are in it.
+fn exist(target: &str, catalog: &BTreeSet<String>) {
+    let all = compositions();
+    let patterns = explain::patterns(&all, target);
+    assert!(patterns.len() > 20, "{target}: {patterns:?}");
+    for pattern in patterns {
+        let ids: Vec<&String> = catalog.iter().filter(|id| names(pattern, id)).collect();
+        assert!(!ids.is_empty(), "{target} has nothing called {pattern}");
+        for id in ids {
+            let parts = explain::parts(&all, target, id).unwrap();
+            for Piece { metric, .. } in parts {
+                assert!(
+                    catalog.contains(&metric),
+                    "{target} has no {metric}, part of {id}"
+                );
+                assert_ne!(metric, *id, "it is a part of itself");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_parts_of_linux_are_in_its_catalog() {
+    let listed = succeeds(&mut kernmark(&["list", "--format", "csv"]));
+    let mut rows = csv::Reader::from_reader(listed.as_bytes());
+    exist(
+        "linux",
+        &rows.records().map(|r| r.unwrap()[0].to_owned()).collect(),
+    );
+}
+
+/// What FreeRTOS has without user threads; the patterns of the kernel alone.
+#[test]
+fn the_parts_of_freertos_are_in_its_catalog() {
+    let log = fs::read_to_string(here("tests/golden/freertos-m4.log")).unwrap();
+    let ids = log.lines().filter_map(|line| {
+        let rest = line.split_once("bench metric=")?.1;
+        rest.split(' ').next().map(str::to_owned)
+    });
+    exist("freertos", &ids.collect());
+}
+
+#[test]
+fn the_parts_of_published_figures_are_published() {
+    let mut checked = 0;
+    let all = compositions();
+    for dataset in reference::datasets().unwrap() {
+        let suite = Reference::named(dataset.reference().suite()).unwrap();
+        let figures = suite.figures().unwrap();
+        let has =
+            |name: &str, id: &str| figures.iter().any(|f| f.dataset == name && f.name() == id);
+        for id in explain::patterns(&all, &dataset.name) {
+            assert!(has(&dataset.name, id), "{} has no {id}", dataset.name);
+            for part in explain::parts(&all, &dataset.name, id).unwrap() {
+                let place = part.dataset.as_ref().unwrap_or(&dataset.name);
+                assert!(has(place, &part.metric), "{place} has no {}", part.metric);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked >= 3);
+}
+
+#[test]
+fn every_part_has_its_reason_and_every_target_is_known() {
+    let mut targets: BTreeSet<String> = ["linux", "linux-vm", "freertos"].map(String::from).into();
+    targets.extend(
+        reference::datasets()
+            .unwrap()
+            .into_iter()
+            .map(|one| one.name),
+    );
+    for composition in compositions() {
+        for target in &composition.targets {
+            assert!(targets.contains(target), "{target}");
+        }
+        for part in composition.parts {
+            assert!(
+                !part.why.is_empty(),
+                "{}: {}",
+                composition.metric,
+                part.metric
+            );
+        }
+    }
+}
+
+/// A metric, and what one sample of it takes in each replicate.
+type Costs = (&'static str, fn(u64) -> u64);
+
+/// A saved run of so many processes; of each metric what one sample of each takes, in ns.
+fn saved(name: &str, replicates: u64, metrics: &[Costs]) -> String {
+    let mut lines = Vec::new();
+    for replicate in 0..replicates {
+        let start = lines.len();
+        let seq = |lines: &Vec<String>| (lines.len() - start) as u64;
+        let hello =
+            "port=linux-user arch=none mode=run clock=c unit=cycles hz=1000000000 realtime=no";
+        let pairs = |words: &str| -> Vec<(String, String)> {
+            let pairs = words.split(' ').map(|word| word.split_once('=').unwrap());
+            pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+        };
+        let write = |lines: &mut Vec<String>, kind: &str, words: &str, text: Option<&str>| {
+            let owned = pairs(words);
+            let pairs: Vec<(&str, &str)> = owned
+                .iter()
+                .map(|(k, v)| (k.as_str(), v.as_str()))
+                .collect();
+            lines.extend(record::write(seq(lines), kind, &pairs, text));
+        };
+        write(&mut lines, "hello", hello, None);
+        for (id, value) in metrics {
+            let bench = format!("metric={id} case={id} from=0 to=1 switches=0");
+            write(&mut lines, "bench", &bench, Some("What it does."));
+            write(&mut lines, "begin", &format!("case={id} asked=5"), None);
+            write(
+                &mut lines,
+                "plan",
+                &format!("case={id} samples=5 batch=1"),
+                None,
+            );
+            let counts = [(value(replicate), 5)];
+            lines.extend(record::write_hist(seq(&lines), id, 0, &counts));
+            write(
+                &mut lines,
+                "proof",
+                &format!("case={id} name=order counted=0 low=0 high=0"),
+                None,
+            );
+            write(
+                &mut lines,
+                "end",
+                &format!("case={id} status=ok samples=5"),
+                None,
+            );
+        }
+        let records = seq(&lines);
+        write(&mut lines, "bye", &format!("records={records}"), None);
+    }
+    let path: PathBuf = scratch("explain").join(name);
+    fs::write(&path, lines.join("\n") + "\n").unwrap();
+    path.display().to_string()
+}
+
+/// Each sample holds a reading of the clock, 20 ns.
+const PIPE: &[Costs] = &[
+    ("clock.read", |_| 20),
+    ("syscall.null", |_| 100),
+    ("pipe.write.64", |_| 180),
+    ("pipe.read.64", |r| 180 + r),
+    ("yield.threads", |_| 520),
+    ("futex.wake.none", |_| 120),
+    ("futex.wake.1", |_| 320),
+    ("roundtrip.pipe.threads", |r| 2320 + 10 * r),
+];
+
+fn json(id: &str, file: &str) -> Value {
+    let text = succeeds(&mut kernmark(&["explain", id, file, "--format", "json"]));
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn a_round_trip_is_shown_with_its_parts_and_the_residual() {
+    let file = saved("pipe", 7, PIPE);
+    let shown = |arguments: &[&str], width: &str| {
+        let mut all = vec!["explain", "roundtrip.pipe.threads", &file];
+        all.extend(arguments);
+        succeeds(kernmark(&all).env("COLUMNS", width)).replace(&file, "pipe")
+    };
+    let table = shown(&[], "100");
+    assert_snapshot!("explain_table", table);
+    let narrow = shown(&[], "60");
+    assert_snapshot!("explain_table_60", narrow);
+    for (text, width) in [(&table, 100), (&narrow, 60)] {
+        assert!(
+            text.lines().all(|line| line.chars().count() <= width),
+            "{text}"
+        );
+    }
+    assert_snapshot!("explain_markdown", shown(&["--format", "md"], "100"));
+    assert_snapshot!("explain_json", shown(&["--format", "json"], "100"));
+    // 2 x (160 + 163 + 500 - 80 + 300 - 100) of 2330: net of the clock in the median replicate.
+    let whole = json("roundtrip.pipe.threads", &file);
+    assert_eq!(
+        (&whole["measured"], &whole["sum"]),
+        (&Value::from(2330), &Value::from(1886))
+    );
+    let percents = whole["parts"].as_array().unwrap().iter();
+    let percents = percents.map(|part| part["percent"].as_f64().unwrap());
+    let total = percents.sum::<f64>() + whole["residual"]["percent"].as_f64().unwrap();
+    assert!((total - 100.0).abs() < 1e-9, "{total}");
+    // A replicate r has 2300 + 10 r - (1880 + 2 r).
+    assert_eq!(whole["residual"]["low"], 420.0);
+    assert_eq!(whole["residual"]["high"], 468.0);
+    assert_eq!(whole["residual"]["reading"], "rest");
+}
+
+#[test]
+fn parts_that_were_not_measured_are_named_with_the_command_that_measures_them() {
+    let file = saved("part", 7, &PIPE[3..]);
+    let text = succeeds(&mut kernmark(&["explain", "roundtrip.pipe.threads", &file]));
+    assert!(
+        text.contains("not measured: pipe.write.64, syscall.null."),
+        "{text}"
+    );
+    assert!(
+        text.contains("kernmark run clock.read roundtrip.pipe.threads pipe.write.64"),
+        "{text}"
+    );
+    assert!(text.contains("no clock.read"), "{text}");
+    let whole = json("roundtrip.pipe.threads", &file);
+    assert_eq!(whole["clock"], "gross");
+    assert_eq!(whole["residual"]["reading"], "unmeasured");
+    assert_eq!(whole["residual"]["low"], Value::Null);
+}
+
+#[test]
+fn parts_that_exceed_the_whole_are_said_to_do_so() {
+    let file = saved(
+        "more",
+        7,
+        &[
+            ("clock.read", |_| 20),
+            ("signal.delivery", |_| 500),
+            ("signal.return", |_| 500),
+            ("signal.catch", |_| 900),
+        ],
+    );
+    let text = succeeds(&mut kernmark(&["explain", "signal.catch", &file]));
+    assert!(
+        text.contains("the composition does not hold here"),
+        "{text}"
+    );
+    assert_eq!(json("signal.catch", &file)["residual"]["value"], -100);
+}
+
+#[test]
+fn a_metric_without_a_composition_is_refused_with_those_that_have_one() {
+    let file = saved("refused", 1, PIPE);
+    let refused = |id: &str, file: &str| {
+        let output = kernmark(&["explain", id, file]).output().unwrap();
+        assert!(output.stdout.is_empty());
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (status, message) = refused("syscall.null", &file);
+    assert_eq!(status, Some(2));
+    assert!(
+        message.contains("`syscall.null` has no composition"),
+        "{message}"
+    );
+    assert!(message.contains("roundtrip.pipe.threads"), "{message}");
+    let (status, message) = refused("roundtrip.pipe.thread", &file);
+    assert_eq!(status, Some(2));
+    assert!(
+        message.contains("did you mean roundtrip.pipe.threads"),
+        "{message}"
+    );
+    let (status, message) = refused("roundtrip.futex.threads", &file);
+    assert_eq!(status, Some(1));
+    assert!(
+        message.contains("kernmark run clock.read roundtrip.futex.threads"),
+        "{message}"
+    );
+    let (status, message) = refused("ipc", "reference:zircon/2018-01-02");
+    assert_eq!(status, Some(2));
+    assert!(
+        message.contains("nothing measured by zircon/2018-01-02 has one"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_published_cost_is_explained_with_the_figures_of_its_suite() {
+    let dataset = "reference:composite/2007/composite";
+    let whole = json("brand.immediate", dataset);
+    assert_eq!(whole["measured"], 3442);
+    assert_eq!(whole["sum"], 1306 + 940 + 1110);
+    assert_eq!(whole["residual"]["value"], 86);
+    assert_eq!(whole["unit"], "cycles");
+    assert_eq!(whole["parts"][2]["dataset"], "composite/2007/hardware");
+    let text = succeeds(&mut kernmark(&["explain", "brand.immediate", dataset]));
+    assert_snapshot!("explain_published", text);
+}
