@@ -395,11 +395,15 @@ fn import_format() -> PossibleValuesParser {
 /// The arguments of `compare`.
 #[derive(Args, Debug)]
 pub struct Compare {
-    /// The saved run that the other is compared with; `-` for standard input
+    /// The saved run that the other is compared with; `-` for standard input, or a dataset of
+    /// published figures, such as reference:zircon/2017-08-17
     #[arg(value_name = "BASE")]
     pub base: PathBuf,
 
-    /// The saved run that may have changed
+    /// The saved run that may have changed, or a dataset
+    ///
+    /// Figures of another suite are compared with those metrics of a run that measure the nearest
+    /// thing, and only --across.
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
 

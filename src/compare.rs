@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::histogram::Histogram;
 use crate::noise::Floors;
+use crate::reference;
 use crate::run::{Fact, Replicate, Run, Session, Statistic, Unit};
 use crate::session::BLOCK;
 use crate::stats::{self, Block, Draws, Shift};
@@ -110,6 +111,8 @@ pub enum Basis {
         /// Adjusted by Holm, for the gate.
         holm: f64,
     },
+    /// A side is the summary of one process or boot: there is a ratio, and no test can judge it.
+    Summary,
 }
 
 /// One metric on both sides.
@@ -138,6 +141,19 @@ pub struct Compared {
     pub gate: Verdict,
     /// Why there is no comparison, or what to know about this one; not yet safe to show.
     pub note: Option<String>,
+    /// What published figures on one side call it.
+    pub elsewhere: Option<Elsewhere>,
+    /// How much faster it became, where both sides are published figures: [`reference::improvement`].
+    pub improvement: Option<f64>,
+}
+
+/// What another suite calls a metric, and how the two differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Its name there, not yet safe to show.
+    pub name: String,
+    /// The difference; empty when there is none.
+    pub note: String,
 }
 
 /// A condition in which the sides differ.
@@ -181,6 +197,8 @@ pub struct Comparison {
     pub hopeless: Option<Hopeless>,
     /// How the sides were compared where conditions differ.
     pub conditions: Conditions,
+    /// What published figures add to it, in sentences.
+    pub published: Vec<String>,
 }
 
 /// So few replicates that a change of one metric alone cannot be told from chance.
@@ -257,6 +275,29 @@ impl Comparison {
             hopeless,
             conditions,
             differences,
+            published: Vec::new(),
+        }
+    }
+
+    /// Gives metrics that were compared under the ids of published figures their own names.
+    pub fn name_both(&mut self, pairs: &[reference::Pair]) {
+        for metric in &mut self.metrics {
+            if let Some(pair) = pairs.iter().find(|pair| pair.id == metric.id) {
+                metric.id.clone_from(&pair.metric);
+                metric.elsewhere = Some(Elsewhere {
+                    name: pair.benchmark.clone(),
+                    note: pair.note.clone(),
+                });
+            }
+        }
+    }
+
+    /// Says of each metric how much faster it became, as suites publish it.
+    pub fn add_improvements(&mut self) {
+        for metric in &mut self.metrics {
+            let sides = metric.base.zip(metric.new);
+            metric.improvement =
+                sides.map(|(base, new)| reference::improvement(base.median, new.median));
         }
     }
 
@@ -331,6 +372,8 @@ impl Judge<'_> {
             verdict: Verdict::Incomparable,
             gate: Verdict::Incomparable,
             note: None,
+            elsewhere: None,
+            improvement: None,
         };
         let alone = |metric: Compared| {
             Some(Draft {
@@ -360,6 +403,17 @@ impl Judge<'_> {
             self.judge_exact(&mut metric, base, new);
             return alone(metric);
         }
+        if is_summary(base) || is_summary(new) {
+            let sides = metric
+                .base
+                .zip(metric.new)
+                .map(|(base, new)| new.median / base.median);
+            metric.ratio = sides.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+            metric.basis = Basis::Summary;
+            let why = "a side is the summary of one process or boot, which no test can judge";
+            metric.set(Verdict::Inconclusive, Some(why.to_owned()));
+            return alone(metric);
+        }
         let above_0 = |side: &Values| side.values.iter().all(|v| *v > 0.0);
         let has_ratio = above_0(base) && above_0(new);
         let scaled = |side: &Values| -> Vec<f64> {
@@ -384,11 +438,7 @@ impl Judge<'_> {
         } else {
             metric.note = Some("a replicate is 0, so there is no ratio".to_owned());
         }
-        let is_summary = |side: &Values| side.replicates.iter().any(|r| r.stat.is_some());
-        if base.values.len().min(new.values.len()) == 1 && (is_summary(base) || is_summary(new)) {
-            let why = "a side is the summary of one process or boot, which no test can judge";
-            metric.note = Some(why.to_owned());
-        } else if base.unit == Unit::Instructions && base.values.len().min(new.values.len()) == 1 {
+        if base.unit == Unit::Instructions && base.values.len().min(new.values.len()) == 1 {
             let why = "one replicate does not show that it repeats exactly; two do (--runs 2)";
             metric.note = Some(why.to_owned());
         }
@@ -653,6 +703,11 @@ fn absence(side: Option<&Values>) -> String {
         Status::Incomplete | Status::Ok => "incomplete",
     };
     format!("{what}: {}", side.reason.unwrap_or("no reason given"))
+}
+
+/// Whether a side is one figure that sums up samples which are lost.
+fn is_summary(side: &Values) -> bool {
+    side.replicates.len() == 1 && side.replicates[0].stat.is_some()
 }
 
 /// Whether the replicates show that nothing of this is noise.

@@ -226,17 +226,14 @@ impl Measured {
         let in_unit = |replicate: &Replicate, ticks: f64| {
             let clock = &run.sessions[replicate.session].clock;
             match clock.unit {
-                Unit::Instructions => Some(ticks),
+                Unit::Instructions | Unit::Ticks => Some(ticks),
                 Unit::Cycles => clock.nanoseconds(ticks),
             }
         };
-        let gross = |replicate: &Replicate| {
-            let median = replicate.histogram.median()?;
-            in_unit(replicate, median / replicate.batch.max(1) as f64)
-        };
+        let gross = |replicate: &Replicate| in_unit(replicate, replicate.value()?);
         let all = summary::values(run);
         let mut measured = Measured {
-            unit: "ns",
+            unit: Unit::Cycles.of_figures(),
             ..Measured::default()
         };
         let reading = all.iter().find(|metric| metric.id == CLOCK_METRIC);
@@ -258,9 +255,7 @@ impl Measured {
                     .insert(metric.id.to_owned(), reason.to_owned());
                 continue;
             }
-            if metric.unit == Unit::Instructions {
-                measured.unit = "instructions";
-            }
+            measured.unit = metric.unit.of_figures();
             let net = |replicate: &Replicate| {
                 let reading = match &readings {
                     Some(readings) if metric.id != CLOCK_METRIC => {

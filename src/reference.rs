@@ -11,9 +11,10 @@ use serde::de::DeserializeOwned;
 use serde::Deserialize;
 
 use crate::filter;
-use crate::import::{self, fact, picosecond_clock, Row, Source};
+use crate::import::{self, fact, picosecond_clock, records, Imported, Row, Source};
 use crate::report::plural;
-use crate::run::{Clock, Stat, Unit};
+use crate::run::{Clock, Metric, Run, Stat, Unit};
+use crate::session::Reader;
 
 /// What comes before a name.
 const PREFIX: &str = "reference:";
@@ -24,6 +25,15 @@ const SUITES: [(&str, &str); 3] = [
     ("zircon", include_str!("../reference/zircon.csv")),
     ("composite", include_str!("../reference/composite.csv")),
 ];
+
+/// What the run of a dataset is read from; no file has it.
+static FORMAT: import::Format = import::Format {
+    name: "reference",
+    about: "published figures",
+    mark: PREFIX,
+    lines: None,
+    document: None,
+};
 
 const DATASETS: &str = include_str!("../reference/datasets.csv");
 const ALIASES: &str = include_str!("../reference/aliases.csv");
@@ -288,6 +298,24 @@ impl Reference {
         Ok(figures)
     }
 
+    /// The dataset that it names as a run of one session.
+    ///
+    /// # Errors
+    ///
+    /// It names several datasets, or the data is broken.
+    pub fn run(&self) -> Result<Run, String> {
+        let imported = Imported {
+            format: &FORMAT,
+            sources: vec![self.source()?],
+        };
+        let stream = records::stream(imported, &[fact("reference", &self.path)]);
+        let mut reader = Reader::new();
+        for line in stream.lines() {
+            reader.line(line.as_bytes());
+        }
+        Ok(reader.finish())
+    }
+
     /// The dataset that it names as what one process or boot of another tool told.
     ///
     /// # Errors
@@ -432,6 +460,72 @@ pub fn target(port: &str) -> Option<&'static str> {
     }
 }
 
+/// A benchmark beside the metric of a run that measures the nearest thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The id of the benchmark in the run of its dataset.
+    pub id: String,
+    /// What its source calls it.
+    pub benchmark: String,
+    /// The metric.
+    pub metric: String,
+    /// How the two differ; empty when they do not.
+    pub note: String,
+}
+
+/// Which metrics of a run measure the benchmarks of a dataset: those of the same name, and those
+/// that the counterparts of the run's target name. `published` is the run of these figures.
+#[must_use]
+pub fn pairs(
+    figures: &[Figure],
+    published: &Run,
+    run: &Run,
+    counterparts: &[Counterpart],
+) -> Vec<Pair> {
+    let target = run.sessions.first().and_then(|one| target(&one.port));
+    let has = |id: &str| run.metrics.iter().any(|metric| metric.id == id);
+    let pair = |(figure, metric): (&Figure, &Metric)| {
+        let benchmark = &figure.benchmark;
+        let (metric_here, note) = if has(benchmark) {
+            (benchmark.clone(), String::new())
+        } else {
+            let known = counterparts.iter().find(|one| {
+                one.suite == first_part(&figure.dataset)
+                    && one.benchmark == *benchmark
+                    && Some(one.target.as_str()) == target
+                    && has(&one.metric)
+            })?;
+            (known.metric.clone(), known.note.clone())
+        };
+        Some(Pair {
+            id: metric.id.clone(),
+            benchmark: figure.name(),
+            metric: metric_here,
+            note,
+        })
+    };
+    // Its metrics are the figures, in their order.
+    figures
+        .iter()
+        .zip(&published.metrics)
+        .filter_map(pair)
+        .collect()
+}
+
+/// A run with the metrics of these pairs alone, under the ids that `name` takes from each.
+#[must_use]
+pub fn paired(mut run: Run, pairs: &[Pair], name: fn(&Pair) -> &str) -> Run {
+    let metric = |pair: &Pair| {
+        let known = run.metrics.iter().find(|metric| metric.id == name(pair))?;
+        Some(Metric {
+            id: pair.id.clone(),
+            ..known.clone()
+        })
+    };
+    run.metrics = pairs.iter().filter_map(metric).collect();
+    run
+}
+
 /// How much less a benchmark takes in `to` than in `from`, as it was published.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Change {
@@ -463,8 +557,8 @@ pub fn improvement(from: f64, to: f64) -> f64 {
 
 /// An improvement as it is published: per cent with two decimals.
 #[must_use]
-pub fn improvement_text(from: f64, to: f64) -> String {
-    format!("{:.2}", improvement(from, to))
+pub fn improvement_text(improvement: f64) -> String {
+    format!("{improvement:.2}")
 }
 
 /// How the changes that were published between two datasets agree with their figures.
@@ -525,7 +619,7 @@ fn contradiction(change: &Change, from: &[Figure], to: &[Figure]) -> Option<Stri
         (Ok(from), Ok(to)) => (from, to),
         (Err(why), _) | (_, Err(why)) => return Some(why),
     };
-    let derived = improvement_text(from.value(), to.value());
+    let derived = improvement_text(improvement(from.value(), to.value()));
     if derived == change.improvement_percent {
         return None;
     }
@@ -535,8 +629,8 @@ fn contradiction(change: &Change, from: &[Figure], to: &[Figure]) -> Option<Stri
         change.improvement_percent,
         from.text(),
         to.text(),
-        improvement_text(least, to_most),
-        improvement_text(most, to_least),
+        improvement_text(improvement(least, to_most)),
+        improvement_text(improvement(most, to_least)),
     ))
 }
 
@@ -722,7 +816,7 @@ mod tests {
 
     #[test]
     fn an_improvement_is_of_the_speed() {
-        assert_eq!(improvement_text(200.0, 100.0), "100.00");
-        assert_eq!(improvement_text(100.0, 200.0), "-50.00");
+        assert_eq!(improvement_text(improvement(200.0, 100.0)), "100.00");
+        assert_eq!(improvement_text(improvement(100.0, 200.0)), "-50.00");
     }
 }

@@ -44,7 +44,12 @@ fn exist(target: &str, catalog: &BTreeSet<String>) {
     assert!(patterns.len() > 20, "{target}: {patterns:?}");
     for pattern in patterns {
         let ids: Vec<&String> = catalog.iter().filter(|id| names(pattern, id)).collect();
-        assert!(!ids.is_empty(), "{target} has nothing called {pattern}");
+        // The log of FreeRTOS is of an image without user threads.
+        let is_of_users = target == "freertos" && pattern.contains(".u_to_");
+        assert!(
+            !ids.is_empty() || is_of_users,
+            "{target} has nothing called {pattern}"
+        );
         for id in ids {
             let parts = explain::parts(&all, target, id).unwrap();
             for Piece { metric, .. } in parts {

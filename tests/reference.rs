@@ -13,6 +13,7 @@ use std::process::Command;
 use common::{here, scratch, skipped, succeeds};
 use insta::assert_snapshot;
 use kernmark::explain;
+use kernmark::record;
 use kernmark::run::{Outcome, Run};
 use kernmark::session::Reader;
 
@@ -743,4 +744,154 @@ fn what_is_no_dataset_is_not_shown() {
     let (status, message) = refused(&["show", "reference:zircon/2018-01-02", "--metric", "x"]);
     assert_eq!(status, Some(2));
     assert!(message.contains("no samples"), "{message}");
+}
+
+const OLD: &str = "reference:zircon/2017-08-17";
+const NEW: &str = "reference:zircon/2018-01-02";
+
+/// The comparison of the two datasets repeats the published table, row by row and digit by digit.
+#[test]
+fn the_published_changes_are_reproduced() {
+    let text = kernmark(&["compare", OLD, NEW, "--format", "json"]);
+    let comparison: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let metrics = comparison["metrics"].as_array().unwrap();
+    let changes = read("zircon_change.csv", CHANGE);
+    assert_eq!(changes.len(), 28);
+    let table = kernmark(&["compare", OLD, NEW]);
+    for change in changes {
+        let benchmark = &change["benchmark"];
+        let metric = metrics.iter().find(|one| one["id"] == *benchmark).unwrap();
+        let shown = format!("{:.2}", metric["improvement"].as_f64().unwrap());
+        assert_eq!(shown, change["improvement_percent"], "{benchmark}");
+        // No test can judge one figure on each side.
+        assert_eq!(
+            (&metric["verdict"], &metric["gate"]),
+            (&"inconclusive".into(), &"inconclusive".into())
+        );
+        for none in ["p", "q", "holm", "low", "high"] {
+            assert!(metric[none].is_null(), "{metric}");
+        }
+        assert!(
+            metric["note"].as_str().unwrap().contains("summary"),
+            "{metric}"
+        );
+        let line = table
+            .lines()
+            .find(|line| line.trim_start().starts_with(&format!("{benchmark} ")));
+        let cells: Vec<&str> = line.unwrap().split_whitespace().collect();
+        assert_eq!(cells.last(), Some(&shown.as_str()), "{line:?}");
+    }
+    assert!(
+        table.contains("all of 28 published improvements follow"),
+        "{table}"
+    );
+    let ids: BTreeSet<&str> = metrics
+        .iter()
+        .map(|one| one["id"].as_str().unwrap())
+        .collect();
+    assert!(ids.contains("Port/Create/0") && ids.contains("Port/Create/0#2"));
+    let markdown = kernmark(&["compare", OLD, NEW, "--format", "md"]);
+    assert!(markdown.contains("| improvement % |"), "{markdown}");
+    let back = kernmark(&["compare", NEW, OLD]);
+    assert!(!back.contains("published improvements"), "{back}");
+}
+
+/// A saved run of Linux with three metrics, ten processes of one sample each.
+fn small_run() -> String {
+    let path = scratch("reference-compare").join("run");
+    let mut lines = Vec::new();
+    for replicate in 0..10 {
+        let start = lines.len();
+        let seq = |lines: &Vec<String>| (lines.len() - start) as u64;
+        let hello = [
+            ("port", "linux-user"),
+            ("arch", "x86_64"),
+            ("mode", "run"),
+            ("clock", "c"),
+            ("unit", "cycles"),
+            ("hz", "1000000000"),
+            ("realtime", "no"),
+        ];
+        lines.extend(record::write(seq(&lines), "hello", &hello, None));
+        for (id, ticks) in [
+            ("event.create", 500),
+            ("poll.wait.1", 200),
+            ("vmo.read.64", 90),
+        ] {
+            let case = ("case", id);
+            lines.extend(record::write(
+                seq(&lines),
+                "begin",
+                &[case, ("asked", "1")],
+                None,
+            ));
+            let plan = [case, ("samples", "1"), ("batch", "1")];
+            lines.extend(record::write(seq(&lines), "plan", &plan, None));
+            let counts = [(ticks + replicate, 1)];
+            lines.extend(record::write_hist(seq(&lines), id, 0, &counts));
+            let end = [case, ("status", "ok"), ("samples", "1")];
+            lines.extend(record::write(seq(&lines), "end", &end, None));
+        }
+        let count = seq(&lines).to_string();
+        lines.extend(record::write(
+            seq(&lines),
+            "bye",
+            &[("records", &count)],
+            None,
+        ));
+    }
+    fs::write(&path, lines.join("\n") + "\n").unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn published_figures_are_compared_with_what_measures_the_nearest_thing() {
+    let run = small_run();
+    let compared = |arguments: &[&str]| -> serde_json::Value {
+        let mut all = vec!["compare", NEW, &run, "--format", "json"];
+        all.extend(arguments);
+        serde_json::from_str(&kernmark(&all)).unwrap()
+    };
+    // Without being asked to, no published figure is compared with another machine's.
+    let alike = compared(&[]);
+    for metric in alike["metrics"].as_array().unwrap() {
+        assert_eq!(metric["verdict"], "incomparable", "{metric}");
+    }
+    let across = compared(&["--across"]);
+    let metrics = across["metrics"].as_array().unwrap();
+    let names: Vec<(&str, &str)> = metrics
+        .iter()
+        .map(|one| {
+            (
+                one["id"].as_str().unwrap(),
+                one["elsewhere"]["name"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("event.create", "Event/Create"),
+            ("poll.wait.1", "WaitItems/WaitForAlreadySignaledEvent")
+        ]
+    );
+    for metric in metrics {
+        assert_eq!(metric["verdict"], "inconclusive", "{metric}");
+        assert!(
+            metric["p"].is_null() && metric["improvement"].is_null(),
+            "{metric}"
+        );
+    }
+    assert_eq!(
+        across["published"][0],
+        "2 of 63 published figures are measured by the run"
+    );
+    let table = kernmark(&["compare", "--across", &run, NEW]);
+    assert!(
+        table.contains("event.create, there Event/Create"),
+        "{table}"
+    );
+    let (status, message) = refused(&["compare", OLD, &run, "--base", &run]);
+    assert_eq!(status, Some(2));
+    assert!(message.contains("whole of a side"), "{message}");
 }

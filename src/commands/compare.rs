@@ -1,13 +1,15 @@
 //! The command `compare`: whether two saved runs differ.
 
 use std::fs;
+use std::mem;
 use std::path::{Path, PathBuf};
 
-use super::{print, saved, style, Failure, Outcome};
+use super::{print, reference as published, saved, style, Failure, Outcome};
 use crate::cli::{self, CompareFormat, FailOn};
 use crate::compare::{Comparison, Conditions, Options, Verdict};
 use crate::matrix::Column;
 use crate::noise::Floors;
+use crate::reference::{self, Agreement, Figure, Pair};
 use crate::report::compare::Origin;
 use crate::report::text::plain;
 use crate::run::{Damage, Run};
@@ -15,13 +17,39 @@ use crate::{export, report, store};
 
 /// Compares the runs of both sides, shows the verdicts and returns what the gate says.
 pub(super) fn compare(arguments: &cli::Compare) -> Outcome {
-    let base = side("base", &arguments.base, &arguments.more_base)?;
-    let new = side("new", &arguments.new, &arguments.more_new)?;
-    judge(&[base, new], &arguments.judging)
+    let mut base = side("base", &arguments.base, &arguments.more_base)?;
+    let mut new = side("new", &arguments.new, &arguments.more_new)?;
+    let pairs = match (&base.figures, &new.figures) {
+        (Some(figures), None) => pair(figures, &mut base.origin, &mut new.origin)?,
+        (None, Some(figures)) => pair(figures, &mut new.origin, &mut base.origin)?,
+        _ => Vec::new(),
+    };
+    let sides = [base.origin, new.origin];
+    let mut comparison = compared(&sides, &arguments.judging);
+    comparison.name_both(&pairs);
+    match (&base.figures, &new.figures) {
+        (Some(from), Some(to)) => {
+            comparison.add_improvements();
+            let changes = reference::changes().map_err(Failure::Failed)?;
+            let agreement = Agreement::of(&changes, from, to);
+            comparison.published.extend(agreement.sentence());
+        }
+        (Some(figures), None) | (None, Some(figures)) => comparison.published.push(format!(
+            "{} of {} are measured by the run",
+            pairs.len(),
+            report::plural(figures.len() as u64, "published figure"),
+        )),
+        (None, None) => {}
+    }
+    show(&comparison, &sides, &arguments.judging)
 }
 
 /// Compares two sides, shows the verdicts and returns what the gate says.
 pub(super) fn judge(sides: &[Origin; 2], judging: &cli::Judging) -> Outcome {
+    show(&compared(sides, judging), sides, judging)
+}
+
+fn compared(sides: &[Origin; 2], judging: &cli::Judging) -> Comparison {
     let options = Options {
         margin: judging.margin,
         conditions: if judging.across {
@@ -36,17 +64,20 @@ pub(super) fn judge(sides: &[Origin; 2], judging: &cli::Judging) -> Outcome {
     } else {
         floors(&[base, new])
     };
-    let comparison = Comparison::with_floors(base, new, options, &floors);
+    Comparison::with_floors(base, new, options, &floors)
+}
+
+fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &cli::Judging) -> Outcome {
     let text = match judging.format {
-        CompareFormat::Table => report::compare::table(&comparison, sides, &style()),
-        CompareFormat::Json => export::json::comparison(&comparison, sides),
-        CompareFormat::Md => export::markdown::comparison(&comparison, sides),
+        CompareFormat::Table => report::compare::table(comparison, sides, &style()),
+        CompareFormat::Json => export::json::comparison(comparison, sides),
+        CompareFormat::Md => export::markdown::comparison(comparison, sides),
     };
     print(text.as_bytes())?;
     if sides.iter().any(|side| is_damaged(&side.column.run.damage)) {
         return Ok(cli::FAILED);
     }
-    Ok(gate(&comparison, &judging.fail_on))
+    Ok(gate(comparison, &judging.fail_on))
 }
 
 /// What `kernmark noise` has kept that fits one of the runs.
@@ -64,14 +95,32 @@ fn floors(runs: &[&Run]) -> Floors {
     floors
 }
 
-fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Origin, Failure> {
+/// One side of the comparison.
+struct Side {
+    origin: Origin,
+    /// What it is made of where that is published figures.
+    figures: Option<Vec<Figure>>,
+}
+
+fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Side, Failure> {
     let paths: Vec<&Path> = std::iter::once(first)
         .chain(more.iter().map(PathBuf::as_path))
         .collect();
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
+    let mut figures: Option<Vec<Figure>> = None;
     for path in &paths {
-        runs.push(saved(path)?);
+        if let Some(reference) = published::named(path) {
+            let reference = reference?;
+            if paths.len() > 1 {
+                let why = format!("{reference} is the whole of a side; nothing is added to it");
+                return Err(Failure::Usage(why));
+            }
+            runs.push(reference.run().map_err(Failure::Usage)?);
+            figures = Some(reference.figures().map_err(Failure::Failed)?);
+        } else {
+            runs.push(saved(path)?);
+        }
         // Counted twice, the same replicates would look like more certainty.
         let file = fs::canonicalize(path).unwrap_or_else(|_| (*path).to_owned());
         if seen.contains(&file) {
@@ -81,7 +130,7 @@ fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Origin, Failure> {
         }
         seen.push(file);
     }
-    Ok(Origin {
+    let origin = Origin {
         files: paths
             .iter()
             .map(|path| path.display().to_string())
@@ -90,7 +139,23 @@ fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Origin, Failure> {
             name: name.to_owned(),
             run: Run::joined(runs),
         },
-    })
+    };
+    Ok(Side { origin, figures })
+}
+
+/// Puts the metrics of a run beside the published figures that measure the nearest thing: both
+/// runs have these pairs alone, under one id each.
+fn pair(
+    figures: &[Figure],
+    published: &mut Origin,
+    measured: &mut Origin,
+) -> Result<Vec<Pair>, Failure> {
+    let counterparts = reference::counterparts().map_err(Failure::Failed)?;
+    let (there, here) = (&mut published.column.run, &mut measured.column.run);
+    let pairs = reference::pairs(figures, there, here, &counterparts);
+    *there = reference::paired(mem::take(there), &pairs, |pair| &pair.id);
+    *here = reference::paired(mem::take(here), &pairs, |pair| &pair.metric);
+    Ok(pairs)
 }
 
 fn is_damaged(damage: &Damage) -> bool {

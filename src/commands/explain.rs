@@ -50,12 +50,11 @@ fn of_run(
     let fact = run.host.iter().find(|fact| fact.name == "target");
     let command = command(id, &pieces, fact.map(|fact| fact.value.as_str()));
     let measured = Measured::of_run(run);
-    let reason = measured.absent.get(id).map(|reason| format!(": {reason}"));
     let explanation = explain::explain(id, pieces, &measured).ok_or_else(|| {
-        Failure::Failed(format!(
-            "{file} has no number of `{id}`{}; {command} measures it and its parts",
-            reason.unwrap_or_default()
-        ))
+        Failure::Failed(match measured.absent.get(id) {
+            Some(reason) => format!("{file} has no number of `{id}`: {reason}"),
+            None => format!("{file} has not `{id}`; {command} measures it and its parts"),
+        })
     })?;
     let between = run.catalog.iter().find(|entry| entry.metric == id);
     let origin = Origin {

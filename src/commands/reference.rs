@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::{print, style, Failure, Outcome};
-use crate::cli::{self, Format};
+use super::{formatted, print, style, Failure, Outcome};
+use crate::cli::{self, Format, RunFormat};
 use crate::reference::{self, Dataset, Reference};
 use crate::{export, filter, report};
 
@@ -50,10 +50,14 @@ pub(super) fn show(of: &Reference, arguments: &cli::Show) -> Outcome {
     let dataset = of.dataset().map_err(Failure::Usage)?;
     let figures = of.figures().map_err(Failure::Failed)?;
     let text = match arguments.format {
-        Format::Table => report::reference::figures(&dataset, &figures, &style()),
-        Format::Json => export::json::figures(&dataset, &figures),
-        Format::Csv => export::csv::figures(&figures),
-        Format::Md => export::markdown::figures(&dataset, &figures),
+        RunFormat::Own(Format::Table) => report::reference::figures(&dataset, &figures, &style()),
+        RunFormat::Own(Format::Json) => export::json::figures(&dataset, &figures),
+        RunFormat::Own(Format::Csv) => export::csv::figures(&figures),
+        RunFormat::Own(Format::Md) => export::markdown::figures(&dataset, &figures),
+        RunFormat::Foreign(_) => {
+            let run = of.run().map_err(Failure::Failed)?;
+            formatted(&run, arguments.format)?
+        }
     };
     print(text.as_bytes())
 }

@@ -179,6 +179,7 @@ pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
         ),
         ("differences", list(differences)),
         ("verdicts", line(&counts)),
+        ("published", line(&comparison.published)),
         ("metrics", list(metrics)),
     ])
 }
@@ -200,6 +201,8 @@ struct ComparedOut<'a> {
     holm: Option<f64>,
     base: Option<Value>,
     new: Option<Value>,
+    improvement: Option<f64>,
+    elsewhere: Option<Value>,
     note: Option<&'a str>,
 }
 
@@ -215,7 +218,7 @@ impl<'a> ComparedOut<'a> {
         };
         let (p, q, holm) = match metric.basis {
             Basis::Test { p, q, holm } => (Some(p), Some(q), Some(holm)),
-            Basis::None | Basis::Exact => (None, None, None),
+            Basis::None | Basis::Exact | Basis::Summary => (None, None, None),
         };
         ComparedOut {
             id: &metric.id,
@@ -232,6 +235,11 @@ impl<'a> ComparedOut<'a> {
             holm,
             base: metric.base.map(side),
             new: metric.new.map(side),
+            improvement: metric.improvement,
+            elsewhere: metric.elsewhere.as_ref().map(|elsewhere| {
+                let note = Some(&elsewhere.note).filter(|note| !note.is_empty());
+                json!({ "name": elsewhere.name, "note": note })
+            }),
             note: metric.note.as_deref(),
         }
     }

@@ -266,6 +266,9 @@ pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
         );
     }
     let _ = writeln!(out, "- compared: {}", escape(&compare::method(comparison)));
+    for sentence in &comparison.published {
+        let _ = writeln!(out, "- checked: {}", escape(sentence));
+    }
     let _ = writeln!(out, "- **{}**", compare::tally(comparison));
     for warning in compare::warnings(comparison, sides) {
         let _ = writeln!(out, "- {}", escape(&warning));
@@ -273,15 +276,26 @@ pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
     let compared = compare::in_order(comparison);
     for (unit, metrics) in grouped(&compared, |metric| metric.unit) {
         let per = format!("{} per operation", unit.of_figures());
+        let improves = metrics.iter().any(|metric| metric.improvement.is_some());
+        let (title, rule) = if improves {
+            (" improvement % |", " ---: |")
+        } else {
+            ("", "")
+        };
         let _ = writeln!(
             out,
-            "\n| {per} | verdict | base | new | ratio | interval | q |"
+            "\n| {per} | verdict | base | new | ratio |{title} interval | q |"
         );
-        out.push_str("| --- | --- | ---: | ---: | ---: | ---: | ---: |\n");
+        let _ = writeln!(
+            out,
+            "| --- | --- | ---: | ---: | ---: |{rule} ---: | ---: |"
+        );
         for metric in metrics {
             let row = compare::Row::of(metric);
             let _ = write!(out, "| {} | {} |", code(&row.id), row.verdict.name());
-            for figure in [&row.base, &row.new, &row.ratio, &row.interval, &row.q] {
+            let improvement = improves.then_some(&row.improvement);
+            let figures = [&row.base, &row.new, &row.ratio].into_iter();
+            for figure in figures.chain(improvement).chain([&row.interval, &row.q]) {
                 let _ = write!(out, " {} |", escape(figure));
             }
             out.push('\n');

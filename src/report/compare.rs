@@ -12,6 +12,7 @@ use super::text::{paragraph, plain};
 use super::{damage, grouped, plural};
 use crate::compare::{Basis, Compared, Comparison, Conditions, Side, Verdict};
 use crate::matrix::Column;
+use crate::reference::improvement_text;
 use crate::run::Unit;
 
 /// One side of a comparison: where it came from, and its run under the name `base` or `new`.
@@ -39,6 +40,9 @@ pub fn table(comparison: &Comparison, sides: &[Origin; 2], style: &Style) -> Str
         line(&side.column.name, &side.files.join(", "));
     }
     line("compared", &method(comparison));
+    for sentence in &comparison.published {
+        line("checked", sentence);
+    }
     let columns = sides.each_ref().map(|side| side.column.clone());
     let names = columns.each_ref().map(|column| plain(&column.name));
     for line in header(&columns) {
@@ -120,6 +124,12 @@ pub(crate) fn method(comparison: &Comparison) -> String {
         let exact = plural(exact, "metric");
         parts.push(format!("{exact} exact, any difference is real"));
     }
+    let summaries = comparison.metrics.iter();
+    let summaries = summaries.filter(|m| m.basis == Basis::Summary).count() as u64;
+    if summaries > 0 {
+        let summaries = plural(summaries, "metric");
+        parts.push(format!("{summaries} by summaries, without a test"));
+    }
     if parts.is_empty() {
         parts.push("nothing".to_owned());
     }
@@ -182,6 +192,11 @@ pub(crate) fn legend(comparison: &Comparison) -> Vec<&'static str> {
     if has(|m| m.ratio.is_some()) {
         parts.push("ratio: new to base, above 1 costs more");
     }
+    if has(|m| m.improvement.is_some()) {
+        parts.push(
+            "improvement %: 100 x (base / new - 1), as suites publish it; 100 is twice as fast",
+        );
+    }
     if has(|m| m.interval.is_some() && m.basis != Basis::Exact) {
         parts.push("interval: holds the ratio with 95 % confidence");
     }
@@ -208,11 +223,16 @@ pub(crate) struct Remark {
 
 /// Why metrics were not compared, notes on those that were, and margins that noise has widened.
 pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
-    let mut noted: Vec<(Verdict, &str, &str)> = comparison
-        .metrics
-        .iter()
-        .filter_map(|m| Some((m.verdict, m.note.as_deref()?, m.id.as_str())))
-        .collect();
+    let mut noted: Vec<(Verdict, &str, &str)> = Vec::new();
+    for m in &comparison.metrics {
+        let elsewhere = m
+            .elsewhere
+            .as_ref()
+            .map(|elsewhere| elsewhere.note.as_str());
+        let all = m.note.as_deref().into_iter().chain(elsewhere);
+        let told = all.filter(|note| !note.is_empty());
+        noted.extend(told.map(|note| (m.verdict, note, m.id.as_str())));
+    }
     noted.sort_by_key(|(verdict, ..)| *verdict);
     let wide: Vec<&Compared> = comparison
         .metrics
@@ -289,6 +309,7 @@ pub(crate) struct Row {
     pub(crate) base: String,
     pub(crate) new: String,
     pub(crate) ratio: String,
+    pub(crate) improvement: String,
     pub(crate) interval: String,
     pub(crate) q: String,
 }
@@ -307,14 +328,17 @@ impl Row {
             .filter(|_| metric.basis != Basis::Exact)
             .map(|(low, high)| format!("{}..{}", digits.show(low), digits.show(high)));
         let q = match metric.basis {
-            Basis::None => unavailable(),
+            Basis::None | Basis::Summary => unavailable(),
             Basis::Exact => "exact".to_owned(),
             Basis::Test { q, .. } if q < 0.0001 => "<0.0001".to_owned(),
             Basis::Test { q, .. } => format!("{q:.4}"),
         };
         Row {
-            id: metric.id.clone(),
+            id: both_names(metric),
             verdict: metric.verdict,
+            improvement: metric
+                .improvement
+                .map_or_else(unavailable, improvement_text),
             base: median(metric.base),
             new: median(metric.new),
             ratio: metric.ratio.map_or_else(unavailable, |r| digits.show(r)),
@@ -328,11 +352,21 @@ impl Row {
     }
 }
 
+/// Its id, and what published figures call it where that is another name.
+fn both_names(metric: &Compared) -> String {
+    let id = &metric.id;
+    match &metric.elsewhere {
+        Some(elsewhere) if elsewhere.name != *id => format!("{id}, there {}", elsewhere.name),
+        _ => id.clone(),
+    }
+}
+
 type Cell = fn(&Row) -> &str;
 
 const BASE: (&str, Cell) = ("base", |row| &row.base);
 const NEW: (&str, Cell) = ("new", |row| &row.new);
 const RATIO: (&str, Cell) = ("ratio", |row| &row.ratio);
+const IMPROVEMENT: (&str, Cell) = ("improvement %", |row| &row.improvement);
 const INTERVAL: (&str, Cell) = ("interval", |row| &row.interval);
 const Q: (&str, Cell) = ("q", |row| &row.q);
 
@@ -346,9 +380,9 @@ impl Layout {
     /// The most columns that fit beside a name.
     fn of(unit: Unit, rows: &[Row], width: usize) -> Self {
         const CHOICES: [&[(&str, Cell)]; 3] = [
-            &[BASE, NEW, RATIO, INTERVAL, Q],
-            &[BASE, NEW, RATIO, Q],
-            &[RATIO, Q],
+            &[BASE, NEW, RATIO, IMPROVEMENT, INTERVAL, Q],
+            &[BASE, NEW, RATIO, IMPROVEMENT, Q],
+            &[RATIO, IMPROVEMENT, Q],
         ];
         let least = title(unit).len();
         let lengths = rows

@@ -8,6 +8,7 @@ use super::row::UNAVAILABLE;
 use super::terminal::{block, dim_head, head, painted_lines, Ink, Style, GAP, INDENT};
 use super::text::{paragraph, plain};
 use crate::explain::{Explanation, Reading, Reckoning, Share};
+use crate::run::Unit;
 
 /// Where the figures of an explanation come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,6 +131,8 @@ pub(crate) fn reading(explanation: &Explanation) -> String {
     );
     let over = match (explanation.clock, explanation.residual_interval) {
         (Reckoning::Published, _) => String::new(),
+        // Exact: the replicates do not differ.
+        _ if explanation.unit == Unit::Instructions.of_figures() => String::new(),
         (_, Some(_)) => format!(
             ", over {} that have all parts",
             plural(explanation.replicates as u64, "replicate")
