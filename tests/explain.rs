@@ -243,6 +243,7 @@ fn a_round_trip_is_shown_with_its_parts_and_the_residual() {
 fn parts_that_were_not_measured_are_named_with_the_command_that_measures_them() {
     let file = saved("part", 7, &PIPE[3..]);
     let text = succeeds(&mut kernmark(&["explain", "roundtrip.pipe.threads", &file]));
+    let text = text.replace('\n', " ");
     assert!(
         text.contains("not measured: pipe.write.64, syscall.null."),
         "{text}"

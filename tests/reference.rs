@@ -484,8 +484,8 @@ fn aliases_name_metrics_that_exist() {
 }
 
 /// What the port to the kernel lists and skips, by its user side without the module.
-fn kernel_port() -> Run {
-    let program = scratch("linux-kernel-skips").join("skips");
+fn kernel_port(scratch_name: &str) -> Run {
+    let program = scratch(scratch_name).join("skips");
     let port = here("agent/ports/linux-kernel");
     let mut sources = vec![here("tests/linux-kernel/skips.c"), port.join("shared.c")];
     for folder in ["core", "order", "bench", "bench/linux-kernel"] {
@@ -521,7 +521,7 @@ fn aliases_name_metrics_that_are_measured_in_kernel_mode() {
         skipped("aliases of linux-vm", "its port knows x86-64 only");
         return;
     }
-    let run = kernel_port();
+    let run = kernel_port("linux-kernel-aliases");
     let mut skips: BTreeMap<&str, bool> = BTreeMap::new();
     for metric in &run.metrics {
         let skip = matches!(metric.replicates[0].outcome, Outcome::Skipped(_));
@@ -549,7 +549,7 @@ fn the_parts_of_a_cost_are_measured_in_kernel_mode() {
         skipped("compositions of linux-vm", "its port knows x86-64 only");
         return;
     }
-    let run = kernel_port();
+    let run = kernel_port("linux-kernel-parts");
     let all = explain::compositions().unwrap();
     let measured: BTreeSet<&str> = run
         .metrics
@@ -829,6 +829,14 @@ fn small_run() -> String {
             lines.extend(record::write(seq(&lines), "plan", &plan, None));
             let counts = [(ticks + replicate, 1)];
             lines.extend(record::write_hist(seq(&lines), id, 0, &counts));
+            let proof = [
+                case,
+                ("name", "order"),
+                ("counted", "0"),
+                ("low", "0"),
+                ("high", "0"),
+            ];
+            lines.extend(record::write(seq(&lines), "proof", &proof, None));
             let end = [case, ("status", "ok"), ("samples", "1")];
             lines.extend(record::write(seq(&lines), "end", &end, None));
         }
