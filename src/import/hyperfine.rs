@@ -1,39 +1,39 @@
-//! hyperfine: `--export-json`.
+//! hyperfine: `--export-json` of 1.0 to 1.20.
+//!
+//! Of each of `results`: `command`, `times` (wall-clock seconds, one for each run), `exit_codes`
+//! (since 1.13; null where a signal ended the command), `parameters` (since 1.8), and where a file
+//! has no `times`, `mean`, `median`, `stddev`, `min` and `max`. Each run is a process of its own, so
+//! each makes a source; the commands are its rows. `user`, `system` and `memory_usage_byte` are not
+//! read: they are no latencies of the command.
 
 use serde_json::Value;
 
-use super::{fact, picosecond_clock, picoseconds, Document, Figure, Format, Row, Source};
-use crate::histogram::Histogram;
+use super::json::{scalar, Object};
+use super::{fact, picosecond_clock, samples, Document, Figure, Format, Row, Source};
+use crate::run::Stat;
 
 /// hyperfine's JSON.
 pub const FORMAT: Format = Format {
     name: "hyperfine",
     about: "hyperfine --export-json",
-    mark: "a JSON object with `results`, each with `command` and `times`",
+    mark: "a JSON object with `results`, each with `command` and `mean`",
     lines: None,
     document: Some(Document { fits, read }),
 };
+
+const PICOSECONDS: f64 = 1e12;
 
 fn fits(document: &Value) -> bool {
     let first = &document["results"][0];
     first["command"].is_string() && first["mean"].is_number()
 }
 
-/// Each time is that of a process of its own, so each makes a source; commands are its rows.
 fn read(document: &Value) -> Result<Vec<Source>, String> {
-    let results = document["results"].as_array().ok_or("results: no array")?;
+    let results = Object::document(document).objects("results")?;
+    let names = names(&results)?;
     let mut sources: Vec<Source> = Vec::new();
-    for (at, result) in results.iter().enumerate() {
-        let wrong = |what: &str| format!("results[{at}].{what}");
-        let command = result["command"].as_str();
-        let command = command.ok_or_else(|| wrong("command: no text"))?;
-        let times = result["times"].as_array();
-        let times = times.ok_or_else(|| wrong("times: no array; hyperfine kept only a summary"))?;
-        for (run, seconds) in times.iter().enumerate() {
-            let ticks = seconds
-                .as_f64()
-                .and_then(|seconds| picoseconds(seconds * 1e9));
-            let ticks = ticks.ok_or_else(|| wrong(&format!("times[{run}]: no time in seconds")))?;
+    for (result, name) in results.iter().zip(&names) {
+        for (run, figure) in figures(result)?.into_iter().enumerate() {
             if sources.len() == run {
                 sources.push(Source {
                     facts: vec![fact("tool", "hyperfine")],
@@ -42,14 +42,59 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
                     cut: None,
                 });
             }
-            let exit = result["exit_codes"][run].as_i64().unwrap_or(0);
-            let figure = if exit == 0 {
-                Figure::Samples(Histogram::from_iter([(ticks, 1)]))
-            } else {
-                Figure::Failed(format!("the command ended with status {exit}"))
-            };
-            sources[run].rows.push(Row::new(command, figure));
+            sources[run].rows.push(Row::new(name, figure));
         }
     }
     Ok(sources)
+}
+
+/// The commands; with their parameters where the same name (`--command-name`) is there again.
+fn names(results: &[Object]) -> Result<Vec<String>, String> {
+    let commands = results.iter().map(|result| result.text("command"));
+    let commands: Vec<&str> = commands.collect::<Result<_, _>>()?;
+    let mut sorted = commands.clone();
+    sorted.sort_unstable();
+    let is_shared = |command: &str| {
+        let first = sorted.partition_point(|other| *other < command);
+        sorted.get(first + 1) == Some(&command)
+    };
+    let name = |(result, command): (&Object, &&str)| {
+        let mut parts = vec![(*command).to_owned()];
+        if is_shared(command) {
+            let parameters = result.object("parameters");
+            let pairs = parameters.iter().flat_map(Object::scalars);
+            parts.extend(pairs.map(|(key, value)| format!("{key}={value}")));
+        }
+        parts.join(" ")
+    };
+    Ok(results.iter().zip(&commands).map(name).collect())
+}
+
+/// What each run of a command measured; one summary where there are no runs.
+fn figures(result: &Object) -> Result<Vec<Figure>, String> {
+    if result.get("times").is_none() {
+        let picoseconds = |name: &str| {
+            let seconds = result.number_if_there(name)?;
+            Ok::<_, String>(seconds.map(|seconds| seconds * PICOSECONDS))
+        };
+        return Ok(vec![Figure::Summary(Stat {
+            samples: 1,
+            mean: Some(result.number("mean")? * PICOSECONDS),
+            median: picoseconds("median")?,
+            min: picoseconds("min")?,
+            max: picoseconds("max")?,
+            deviation: picoseconds("stddev")?,
+        })]);
+    }
+    let exits = result.get("exit_codes").and_then(Value::as_array);
+    let times = result.numbers("times")?;
+    let figure = |(run, seconds): (usize, &f64)| match exits.and_then(|exits| exits.get(run)) {
+        Some(Value::Null) => Figure::Failed("a signal ended the command".to_owned()),
+        Some(exit) if exit.as_i64() != Some(0) => {
+            let status = scalar(exit).unwrap_or_default();
+            Figure::Failed(format!("the command ended with status {status}"))
+        }
+        _ => samples(&[seconds * PICOSECONDS]),
+    };
+    Ok(times.iter().enumerate().map(figure).collect())
 }

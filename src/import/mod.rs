@@ -6,13 +6,18 @@
 
 pub mod check;
 pub mod cyclictest;
+pub mod fuchsiaperf;
+pub mod go;
+pub mod google_benchmark;
 pub mod google_benchmark_console;
 pub mod hyperfine;
+mod json;
 pub mod lmbench;
 pub mod perf_bench;
 pub mod records;
 pub mod rtla;
 pub mod rtos_benchmark;
+pub mod sel4bench;
 mod text;
 pub mod thread_metric;
 pub mod twister;
@@ -119,12 +124,16 @@ pub trait Reader {
 /// All formats, in the order of the documentation.
 pub static FORMATS: &[&Format] = &[
     &cyclictest::FORMAT,
+    &fuchsiaperf::FORMAT,
+    &go::FORMAT,
+    &google_benchmark::FORMAT,
     &google_benchmark_console::FORMAT,
     &hyperfine::FORMAT,
     &lmbench::FORMAT,
     &perf_bench::FORMAT,
     &rtla::FORMAT,
     &rtos_benchmark::FORMAT,
+    &sel4bench::FORMAT,
     &thread_metric::FORMAT,
     &twister::FORMAT,
     &zephyr_latency::FORMAT,
@@ -172,6 +181,30 @@ pub fn picoseconds(nanoseconds: f64) -> Option<Ticks> {
     (0.0..u64::MAX as f64)
         .contains(&ticks)
         .then_some(Ticks(ticks as u64))
+}
+
+/// Samples in ticks, which may have fractions; these are rounded. Where one of them is negative or
+/// beyond 64 bits, what they are as a whole, because only a summary can hold such.
+fn samples(ticks: &[f64]) -> Figure {
+    let in_range = |ticks: &f64| (0.0..u64::MAX as f64).contains(&ticks.round());
+    if ticks.is_empty() {
+        return Figure::Failed("no samples".to_owned());
+    }
+    if ticks.iter().all(in_range) {
+        let one = |ticks: &f64| (Ticks(ticks.round() as u64), 1);
+        return Figure::Samples(ticks.iter().map(one).collect());
+    }
+    if let Some(wild) = ticks.iter().find(|ticks| !ticks.is_finite()) {
+        return Figure::Failed(format!("a sample is {wild}"));
+    }
+    Figure::Summary(Stat {
+        samples: ticks.len() as u64,
+        mean: Some(ticks.iter().map(|one| one / ticks.len() as f64).sum()),
+        median: None,
+        min: ticks.iter().copied().reduce(f64::min),
+        max: ticks.iter().copied().reduce(f64::max),
+        deviation: None,
+    })
 }
 
 /// What a file turned out to be.
@@ -223,8 +256,9 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Bytes of a line that are looked at; what is longer is no line of a result.
-const LONGEST_LINE: usize = 64 << 10;
+/// Bytes of a line that are looked at; what is longer is no line of a result. The longest is that
+/// of sel4bench, which prints all that it measured in one.
+const LONGEST_LINE: usize = 16 << 20;
 
 /// What some editors put in front of UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

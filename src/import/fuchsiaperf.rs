@@ -1,0 +1,102 @@
+//! Fuchsia: `*.fuchsiaperf.json` and `*.fuchsiaperf_full.json`, what its performance tests write
+//! (`perftest`, `fuchsia-criterion`, sl4f).
+//!
+//! Of each result: `label` and `test_suite`, `unit` and `values`; also `test_name` and `metric`, which
+//! some wrote for `label` in 2020, and the `samples` of 2017 and 2018, each with a `label` and `values`.
+//! A name is `test_suite: label`, as Fuchsia's lists of expected metrics have it. `ns`, `nanoseconds`,
+//! `ms` and `milliseconds` are times, with or without `_smallerIsBetter`; other units (`bytes`,
+//! `bytes/second`, `percent`, ...) are not. `values` are kept, the first one too, which Fuchsia's own
+//! summary leaves out as a warm-up. The same name again is another process: files of several are put
+//! together so.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::json::Object;
+use super::{fact, picosecond_clock, samples, Document, Figure, Format, Row, Source};
+
+/// Fuchsia's JSON.
+pub const FORMAT: Format = Format {
+    name: "fuchsiaperf",
+    about: "Fuchsia performance tests, *.fuchsiaperf.json",
+    mark: "a JSON array of objects with `label`, `unit` and `values`",
+    lines: None,
+    document: Some(Document { fits, read }),
+};
+
+fn fits(document: &Value) -> bool {
+    let first = &document[0];
+    let is_named = first["label"].is_string() || first["test_name"].is_string();
+    let has_values = first["values"].is_array() || first["samples"].is_array();
+    is_named && has_values && first["unit"].is_string()
+}
+
+fn read(document: &Value) -> Result<Vec<Source>, String> {
+    let mut sources: Vec<Source> = Vec::new();
+    let mut times_seen: HashMap<String, usize> = HashMap::new();
+    for result in Object::elements(document)? {
+        for row in rows(&result)? {
+            let seen = times_seen.entry(row.name.clone()).or_insert(0);
+            if sources.len() == *seen {
+                sources.push(Source {
+                    facts: vec![fact("tool", "Fuchsia performance tests")],
+                    clock: picosecond_clock(),
+                    rows: Vec::new(),
+                    cut: None,
+                });
+            }
+            sources[*seen].rows.push(row);
+            *seen += 1;
+        }
+    }
+    Ok(sources)
+}
+
+fn rows(result: &Object) -> Result<Vec<Row>, String> {
+    let name = name(result)?;
+    let unit = result.text("unit")?;
+    let row = |name: &str, object: &Object| {
+        let values = object.numbers("values")?;
+        let figure = match picoseconds(unit) {
+            Some(factor) => {
+                let ticks: Vec<f64> = values.iter().map(|value| value * factor).collect();
+                samples(&ticks)
+            }
+            None => Figure::Skipped(format!("`{unit}` is no time")),
+        };
+        Ok(Row::new(name, figure))
+    };
+    if result.get("samples").is_none() {
+        return Ok(vec![row(&name, result)?]);
+    }
+    let samples = result.objects("samples")?;
+    let rows = samples.iter().map(|sample| match sample.text("label") {
+        Ok(label) => row(&format!("{name}/{label}"), sample),
+        Err(_) => row(&name, sample),
+    });
+    rows.collect()
+}
+
+fn name(result: &Object) -> Result<String, String> {
+    let of_test = result.text("test_name").or_else(|_| result.text("label"))?;
+    let mut name = match result.text("test_suite") {
+        Ok(suite) => format!("{suite}: {of_test}"),
+        Err(_) => of_test.to_owned(),
+    };
+    if let Ok(metric) = result.text("metric") {
+        if metric != "real_time" {
+            name = format!("{name}/{metric}");
+        }
+    }
+    Ok(name)
+}
+
+/// Picoseconds in one of a unit, if it is one of time.
+fn picoseconds(unit: &str) -> Option<f64> {
+    match unit.strip_suffix("_smallerIsBetter").unwrap_or(unit) {
+        "ns" | "nanoseconds" => Some(1e3),
+        "ms" | "milliseconds" => Some(1e9),
+        _ => None,
+    }
+}

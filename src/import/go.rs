@@ -1,0 +1,293 @@
+//! Go's benchmark format (golang.org/design/14313-benchmark-format), as `go test -bench` of all
+//! versions prints it and benchstat reads it.
+//!
+//! A line `BenchmarkNAME ITERATIONS VALUE UNIT [VALUE UNIT]...` is a sample, the mean of so many
+//! iterations; a name that is there again (`-count`) has several. Names are those that benchstat
+//! shows: without `Benchmark`, with the `-8` that says `GOMAXPROCS`; and with the package before it
+//! where two packages of a file have the same name. The figure is `ns/op`; where there is none,
+//! `instructions/op`. A further unit of time (`p99-ns`, `ns/GC`) makes a row of its own, `NAME p99-ns`.
+//! Other units (`B/op`, `allocs/op`, `MB/s`) are no times.
+//!
+//! `key: value` lines (`goos`, `goarch`, `pkg`, `cpu`, ...) are facts. A `pkg` that comes again is another
+//! process, as where several runs were put into one file. With `replicate: process` each line is a
+//! process of its own; so says kernmark's own export, and its names are then read back as they were.
+//! `--- FAIL` and `--- SKIP` make rows without figures; `FAIL` alone says that a run broke off. `Unit`
+//! lines are passed over.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::{fact, picosecond_clock, samples, Figure, Format, Lines, Reader, Row, Source};
+use crate::record;
+use crate::run::{Clock, Fact, Unit};
+
+/// Go's text.
+pub const FORMAT: Format = Format {
+    name: "go",
+    about: "go test -bench, and what else benchstat reads",
+    mark: "lines like `BenchmarkName-8  1000  123 ns/op`",
+    lines: Some(Lines {
+        signs: &[
+            "goos: ",
+            "goarch: ",
+            "pkg: ",
+            "Benchmark",
+            "replicate: process",
+        ],
+        reader: || Box::<Log>::default(),
+    }),
+    document: None,
+};
+
+/// What the key `replicate` says where each line is of a process of its own.
+const PROCESS: &str = "process";
+
+#[derive(Default)]
+struct Log {
+    facts: Vec<Fact>,
+    package: String,
+    /// How often each package began.
+    began: HashMap<String, usize>,
+    is_process_a_line: bool,
+    results: Vec<Measured>,
+    places: HashMap<(String, String), usize>,
+    /// Which processes said that they failed.
+    failed: HashSet<usize>,
+    /// The last indented line: what a benchmark says of itself.
+    remark: String,
+    /// Whether the next remark is of the result before it.
+    explains: bool,
+}
+
+/// What was said of one name of one package.
+struct Measured {
+    package: String,
+    name: String,
+    /// Samples, with the process that each is of.
+    samples: Vec<(usize, f64)>,
+    unit: Unit,
+    without: Option<Figure>,
+}
+
+impl Reader for Log {
+    fn line(&mut self, line: &str) {
+        if line.starts_with("Benchmark") {
+            self.benchmark(line);
+        } else if let Some(rest) = line.trim_start().strip_prefix("--- ") {
+            self.verdict(rest);
+        } else if line.starts_with([' ', '\t']) {
+            self.remark(line.trim());
+        } else if line == "FAIL" || line.starts_with("FAIL\t") {
+            self.failed.insert(self.process());
+        } else if let Some((key, value)) = line.split_once(':') {
+            self.configure(key, value);
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Vec<Source> {
+        let mut packages: HashMap<&str, usize> = HashMap::new();
+        for result in &self.results {
+            *packages.entry(&result.name).or_insert(0) += 1;
+        }
+        // One clock for all: it counts instructions only where nothing is a time.
+        let has = |unit: Unit| {
+            let of_unit = |result: &Measured| !result.samples.is_empty() && result.unit == unit;
+            self.results.iter().any(of_unit)
+        };
+        let clock = if has(Unit::Instructions) && !has(Unit::Cycles) {
+            instructions()
+        } else {
+            picosecond_clock()
+        };
+        let mut sources: Vec<Source> = Vec::new();
+        for result in &self.results {
+            let name = match packages.get(result.name.as_str()) {
+                Some(2..) => format!("{}.{}", result.package, result.name),
+                _ => result.name.clone(),
+            };
+            for (process, figure) in result.figures(&clock) {
+                while sources.len() <= process {
+                    let failed = self.failed.contains(&sources.len());
+                    sources.push(Source {
+                        facts: self.facts.clone(),
+                        clock: clock.clone(),
+                        rows: Vec::new(),
+                        cut: failed.then(|| "it says FAIL".to_owned()),
+                    });
+                }
+                sources[process].rows.push(Row::new(&name, figure));
+            }
+        }
+        sources
+    }
+}
+
+impl Log {
+    /// The process that is at work: how often its package began before.
+    fn process(&self) -> usize {
+        let began = self.began.get(&self.package).copied().unwrap_or(0);
+        began.saturating_sub(1)
+    }
+
+    fn benchmark(&mut self, line: &str) {
+        let mut words = line.split_ascii_whitespace();
+        let name = words.next().and_then(|name| name.strip_prefix("Benchmark"));
+        let iterations = words.next().and_then(|word| word.parse::<u64>().ok());
+        let (Some(name), Some(_)) = (name.filter(|name| is_name(name)), iterations) else {
+            return;
+        };
+        let name = self.name(name);
+        let mut has_time = false;
+        let mut any = None;
+        while let (Some(value), Some(unit)) = (words.next(), words.next()) {
+            let Some((factor, kind)) = ticks(unit) else {
+                any = any.or(Some(unit));
+                continue;
+            };
+            let name = match unit {
+                "ns/op" | "sec/op" | "instructions/op" => name.clone(),
+                _ => format!("{name} {unit}"),
+            };
+            has_time = true;
+            let process = (!self.is_process_a_line).then(|| self.process());
+            let result = self.result(name);
+            if let Ok(value) = value.parse::<f64>() {
+                let process = process.unwrap_or(result.samples.len());
+                result.samples.push((process, value * factor));
+                result.unit = kind;
+            } else {
+                let why = format!("`{value}` is no number");
+                result.without = Some(Figure::Failed(why));
+            }
+        }
+        if let (false, Some(unit)) = (has_time, any) {
+            let why = format!("`{unit}` is no time");
+            self.result(name).without = Some(Figure::Skipped(why));
+        }
+    }
+
+    fn name(&self, name: &str) -> String {
+        match name.strip_prefix("Kernmark/") {
+            Some(id) if self.is_process_a_line => record::decode(id),
+            _ => name.to_owned(),
+        }
+    }
+
+    fn result(&mut self, name: String) -> &mut Measured {
+        self.explains = false;
+        let key = (self.package.clone(), name);
+        let results = &mut self.results;
+        let place = *self
+            .places
+            .entry(key)
+            .or_insert_with_key(|(package, name)| {
+                results.push(Measured {
+                    package: package.clone(),
+                    name: name.clone(),
+                    samples: Vec::new(),
+                    unit: Unit::Cycles,
+                    without: None,
+                });
+                results.len() - 1
+            });
+        &mut self.results[place]
+    }
+
+    /// `FAIL: BenchmarkName` or `SKIP: BenchmarkName`. Why stands in the line before it with `-v`, and
+    /// in the line behind it without.
+    fn verdict(&mut self, line: &str) {
+        let Some((verdict, rest)) = line.split_once(": Benchmark") else {
+            return;
+        };
+        let name = rest.split_ascii_whitespace().next().unwrap_or("");
+        let without = match verdict {
+            "FAIL" => Figure::Failed,
+            "SKIP" => Figure::Skipped,
+            _ => return,
+        };
+        let remark = std::mem::take(&mut self.remark);
+        let has_remark = !remark.is_empty();
+        let name = self.name(name);
+        self.result(name).without = Some(without(remark));
+        self.explains = !has_remark;
+    }
+
+    fn remark(&mut self, text: &str) {
+        // `file_test.go:7: text`
+        let text = text.splitn(3, ':').nth(2).map_or(text, str::trim);
+        match self.results.last_mut().map(|result| &mut result.without) {
+            Some(Some(Figure::Failed(why) | Figure::Skipped(why))) if self.explains => {
+                text.clone_into(why);
+                self.explains = false;
+            }
+            _ => text.clone_into(&mut self.remark),
+        }
+    }
+
+    fn configure(&mut self, key: &str, value: &str) {
+        let is_key = key.starts_with(char::is_lowercase)
+            && !key.contains(|c: char| c.is_whitespace() || c.is_uppercase());
+        let value = match value.trim() {
+            trimmed if value.starts_with([' ', '\t']) || trimmed.is_empty() => trimmed,
+            _ => return,
+        };
+        if !is_key {
+            return;
+        }
+        match key {
+            "pkg" => {
+                *self.began.entry(value.to_owned()).or_insert(0) += 1;
+                value.clone_into(&mut self.package);
+            }
+            "replicate" => self.is_process_a_line = value == PROCESS,
+            _ => match self.facts.iter_mut().find(|fact| fact.name == key) {
+                Some(fact) => value.clone_into(&mut fact.value),
+                None => self.facts.push(fact(key, value)),
+            },
+        }
+    }
+}
+
+impl Measured {
+    /// What each process measured.
+    fn figures(&self, clock: &Clock) -> Vec<(usize, Figure)> {
+        if let Some(without) = &self.without {
+            return vec![(0, without.clone())];
+        }
+        if self.unit != clock.unit {
+            let why = "instructions, beside times".to_owned();
+            return vec![(0, Figure::Skipped(why))];
+        }
+        let mut of_process: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for (process, ticks) in &self.samples {
+            of_process.entry(*process).or_default().push(*ticks);
+        }
+        let figure = |(process, ticks): (usize, Vec<f64>)| (process, samples(&ticks));
+        of_process.into_iter().map(figure).collect()
+    }
+}
+
+fn instructions() -> Clock {
+    Clock {
+        name: "instructions".to_owned(),
+        unit: Unit::Instructions,
+        hz: 0,
+    }
+}
+
+/// Go wants a name that does not go on with a lower-case letter.
+fn is_name(name: &str) -> bool {
+    !name.starts_with(char::is_lowercase)
+}
+
+/// Ticks in one of a unit, if it is one of time or of instructions: `ns/op`, `p99-ns`, `ns/GC`.
+fn ticks(unit: &str) -> Option<(f64, Unit)> {
+    if unit == "instructions/op" {
+        return Some((1.0, Unit::Instructions));
+    }
+    let numerator = unit.split('/').next()?;
+    match numerator.rsplit('-').next()? {
+        "ns" => Some((1e3, Unit::Cycles)),
+        "sec" => Some((1e12, Unit::Cycles)),
+        _ => None,
+    }
+}

@@ -1,0 +1,306 @@
+//! sel4bench: the JSON that it prints since 2016, as a file or between `JSON OUTPUT` and
+//! `END JSON OUTPUT` in the log of a console.
+//!
+//! It is an array of sets, each with `Benchmark`, `Results` and, since 2024, `Iteration`: which run
+//! of the benchmark's process it is, so each makes a source. Of each result: `Raw results` (cycles,
+//! since 2017 where the build has `OutputRawResults`), or else `Min`, `Max`, `Mean`, `Median`,
+//! `Stddev` and `Samples`. What is processed early has no `Min`, `Max` and `Median`: they are printed
+//! as 0. `Variance`, `Mode` and the quantiles are not read. All other fields tell results apart and
+//! are part of the name, in this order: `Function`, `Direction`, `Type`, `Event` and other text by its
+//! value alone, then numbers, true and false with their names.
+//!
+//! Cycles are those of the CPU's counter; its frequency is not printed. An `Event` other than
+//! `Cycle counter` is a count, and `SMP Benchmark` a throughput. The tables of before 2016 are not
+//! read.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::json::{scalar, Object};
+use super::{fact, samples, Document, Figure, Format, Lines, Reader, Row, Source};
+use crate::run::{Clock, Stat, Unit};
+
+/// sel4bench's JSON.
+pub const FORMAT: Format = Format {
+    name: "sel4bench",
+    about: "sel4bench, its JSON or its log",
+    mark: "`JSON OUTPUT`, or a JSON array of objects with `Benchmark` and `Results`",
+    lines: Some(Lines {
+        signs: &[BEGIN],
+        reader: || Box::<Log>::default(),
+    }),
+    document: Some(Document { fits, read }),
+};
+
+const BEGIN: &str = "JSON OUTPUT";
+const END: &str = "END JSON OUTPUT";
+
+/// Fields that say what was measured, in the order in which they are told.
+const FIRST: [&str; 4] = ["Function", "Direction", "Type", "Event"];
+
+/// Fields that are figures.
+const FIGURES: [&str; 11] = [
+    "Min",
+    "Max",
+    "Mean",
+    "Stddev",
+    "Variance",
+    "Mode",
+    "Median",
+    "1st quantile",
+    "3rd quantile",
+    "Samples",
+    "Raw results",
+];
+
+fn fits(document: &Value) -> bool {
+    let first = &document[0];
+    first["Benchmark"].is_string() && first["Results"].is_array()
+}
+
+fn read(document: &Value) -> Result<Vec<Source>, String> {
+    let mut boot = Boot::default();
+    for set in Object::elements(document)? {
+        boot.add(&set)?;
+    }
+    Ok(boot.sources(None))
+}
+
+/// What was measured since a boot: the rows of each iteration.
+#[derive(Default)]
+struct Boot {
+    iterations: BTreeMap<u64, Vec<Row>>,
+}
+
+impl Boot {
+    fn add(&mut self, set: &Object) -> Result<(), String> {
+        let benchmark = set.text("Benchmark")?;
+        let iteration = set.number_if_there("Iteration")?.unwrap_or(0.0) as u64;
+        let results = set.objects("Results")?;
+        let rows = results.iter().map(|result| row(benchmark, result));
+        let rows = rows.collect::<Result<Vec<_>, _>>()?;
+        self.iterations.entry(iteration).or_default().extend(rows);
+        Ok(())
+    }
+
+    fn sources(self, cut: Option<&str>) -> Vec<Source> {
+        let rows = self.iterations.into_values();
+        let rows = rows.filter(|rows| !rows.is_empty());
+        let source = |rows| Source {
+            facts: vec![fact("tool", "sel4bench"), fact("kernel", "seL4")],
+            clock: Clock {
+                name: "cycles".to_owned(),
+                unit: Unit::Cycles,
+                hz: 0,
+            },
+            rows,
+            cut: cut.map(str::to_owned),
+        };
+        rows.map(source).collect()
+    }
+}
+
+fn row(benchmark: &str, result: &Object) -> Result<Row, String> {
+    let mut name = benchmark.to_owned();
+    let mut add = |part: &str| {
+        name.push('/');
+        name.push_str(part);
+    };
+    let text = |field: &str| result.get(field).and_then(Value::as_str);
+    FIRST
+        .iter()
+        .filter_map(|field| text(field))
+        .for_each(&mut add);
+    for (field, value) in result.scalars() {
+        let is_told = FIRST.contains(&field) && text(field).is_some();
+        if is_told || FIGURES.contains(&field) {
+            continue;
+        }
+        match text(field) {
+            Some(text) => add(text),
+            None => add(&format!("{field} {value}")),
+        }
+    }
+    Ok(Row::new(&name, figure(benchmark, result)?))
+}
+
+fn figure(benchmark: &str, result: &Object) -> Result<Figure, String> {
+    if benchmark == "SMP Benchmark" {
+        let why = "messages in a fixed time, no time of one";
+        return Ok(Figure::Skipped(why.to_owned()));
+    }
+    if let Ok(event) = result.text("Event") {
+        if event != "Cycle counter" {
+            return Ok(Figure::Skipped("a count of events, no time".to_owned()));
+        }
+    }
+    if result.get("Raw results").is_some() {
+        let cycles = result.numbers("Raw results")?;
+        if !cycles.is_empty() {
+            return Ok(samples(&cycles));
+        }
+    }
+    let real = |name: &str| match result.get(name).and_then(Value::as_str) {
+        Some("nan" | "inf") => Ok(None),
+        _ => result.number_if_there(name),
+    };
+    let mut stat = Stat {
+        samples: result.number_if_there("Samples")?.map_or(1, |n| n as u64),
+        mean: real("Mean")?,
+        median: real("Median")?,
+        min: real("Min")?,
+        max: real("Max")?,
+        deviation: real("Stddev")?,
+    };
+    let is_zero = |figure: Option<f64>| figure == Some(0.0);
+    if is_zero(stat.min) && is_zero(stat.max) && is_zero(stat.median) && !is_zero(stat.mean) {
+        (stat.min, stat.max, stat.median) = (None, None, None);
+    }
+    if stat.mean.is_none() && stat.median.is_none() {
+        let mean = result.get("Mean").and_then(scalar);
+        let mean = mean.unwrap_or_else(|| "not there".to_owned());
+        return Ok(Figure::Failed(format!("the mean is {mean}")));
+    }
+    Ok(Figure::Summary(stat))
+}
+
+/// Most bytes of the JSON of one set.
+const LONGEST_SET: usize = 16 << 20;
+
+/// Reads the sets out of a log, each as it becomes complete, so that what a log tells before it
+/// breaks off is kept.
+#[derive(Default)]
+struct Log {
+    sources: Vec<Source>,
+    boot: Boot,
+    state: State,
+    /// The JSON of the set that is being read.
+    set: Vec<u8>,
+    /// Brackets of it that are open.
+    depth: usize,
+    quote: Quote,
+    damage: Option<&'static str>,
+}
+
+/// Where in a log its reader is.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum State {
+    #[default]
+    Outside,
+    /// Behind `JSON OUTPUT`, before the bracket that opens the array.
+    Begun,
+    /// Between the brackets of the array.
+    Inside,
+}
+
+/// Whether a byte of JSON belongs to a text.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Quote {
+    #[default]
+    Outside,
+    Inside,
+    Escaped,
+}
+
+impl Reader for Log {
+    fn line(&mut self, line: &str) {
+        let (json, is_end) = match line.find(END) {
+            Some(at) => (&line[..at], true),
+            None => (line, false),
+        };
+        let json = match json.rsplit_once(BEGIN) {
+            Some((_, json)) => {
+                self.end(Some("the log goes on before END JSON OUTPUT"));
+                self.state = State::Begun;
+                json
+            }
+            None => json,
+        };
+        self.json(json.as_bytes());
+        if is_end {
+            self.end(None);
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Vec<Source> {
+        self.end(Some("END JSON OUTPUT is missing"));
+        self.sources
+    }
+}
+
+impl Log {
+    /// Ends what was begun; `cut` is why it is not all.
+    fn end(&mut self, cut: Option<&str>) {
+        if self.state != State::Outside {
+            let boot = std::mem::take(&mut self.boot);
+            self.sources.extend(boot.sources(self.damage.or(cut)));
+        }
+        self.state = State::Outside;
+        self.drop_set();
+        self.damage = None;
+    }
+
+    fn drop_set(&mut self) {
+        self.set.clear();
+        self.depth = 0;
+        self.quote = Quote::Outside;
+    }
+
+    fn json(&mut self, mut json: &[u8]) {
+        if self.state == State::Begun {
+            if let Some(at) = json.iter().position(|byte| *byte == b'[') {
+                self.state = State::Inside;
+                json = &json[at + 1..];
+            }
+        }
+        if self.state != State::Inside {
+            return;
+        }
+        for (at, byte) in json.iter().enumerate() {
+            if self.depth == 0 && *byte != b'{' {
+                if *byte == b']' && json[at + 1..].trim_ascii().is_empty() {
+                    self.end(None);
+                    return;
+                }
+                // A comma, white space, or what the console printed in between.
+                continue;
+            }
+            self.set.push(*byte);
+            self.quote = match (self.quote, byte) {
+                (Quote::Outside, b'"') | (Quote::Escaped, _) => Quote::Inside,
+                (Quote::Inside, b'"') => Quote::Outside,
+                (Quote::Inside, b'\\') => Quote::Escaped,
+                (quote, _) => quote,
+            };
+            if self.quote != Quote::Outside {
+                continue;
+            }
+            match byte {
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => self.depth -= 1,
+                _ => {}
+            }
+            if self.depth == 0 {
+                self.complete();
+            }
+        }
+        if self.depth > 0 {
+            self.set.push(b'\n');
+        }
+        if self.set.len() > LONGEST_SET {
+            self.damage = Some("a set of its results is longer than 16 MiB");
+            self.drop_set();
+        }
+    }
+
+    /// Reads the set that is complete now.
+    fn complete(&mut self) {
+        let set = serde_json::from_slice::<Value>(&self.set).map_err(|_| ());
+        let added = set.and_then(|set| self.boot.add(&Object::document(&set)).map_err(|_| ()));
+        if added.is_err() {
+            self.damage = Some("a set of its results is damaged");
+        }
+        self.drop_set();
+    }
+}

@@ -1,0 +1,111 @@
+//! What is read of captures of other tools. Captures that no tool printed, because they put rare
+//! forms together, are called `forms` or `kinds`.
+//!
+//! Where they are from: `google-benchmark-*` are of Debian's libbenchmark 1.7.1 with a program of
+//! eight benchmarks, `go-*` of Go 1.26, `hyperfine-*` of Debian's hyperfine 1.15, each run for this.
+//! `fuchsiaperf-schema` is the example of Fuchsia's description of the format. `sel4bench-summaries`
+//! and `sel4bench-console` are figures that the sel4bench-results repository publishes of a Skylake
+//! (19 March 2026), laid out as sel4bench prints them; the second half of `sel4bench-truncated` is from
+//! pull request 30 of sel4bench. `go-replicates` and `go-instructions` are laid out as kernmark exports.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use kernmark::import::{self, Figure, Imported, Problem};
+use kernmark::run::{Stat, Unit};
+
+fn capture(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/import");
+    fs::read(folder.join(name)).expect(name)
+}
+
+fn read(bytes: &[u8]) -> Result<Imported, Problem> {
+    import::read(&mut &*bytes, None)
+}
+
+/// All that sources say, a row in a line.
+fn told(imported: &Imported) -> String {
+    let mut out = format!("{}\n", imported.format.name);
+    for source in &imported.sources {
+        let clock = &source.clock;
+        let unit = match clock.unit {
+            Unit::Cycles => "cycles",
+            Unit::Instructions => "instructions",
+        };
+        let _ = writeln!(out, "source: {}, {unit}, {} Hz", clock.name, clock.hz);
+        for fact in &source.facts {
+            let _ = writeln!(out, "  {}: {}", fact.name, fact.value);
+        }
+        if let Some(cut) = &source.cut {
+            let _ = writeln!(out, "  cut: {cut}");
+        }
+        for row in &source.rows {
+            let about = match row.about.as_str() {
+                "" => String::new(),
+                about => format!(" ({about})"),
+            };
+            let _ = writeln!(out, "  {}{about} = {}", row.name, figure(&row.figure));
+        }
+    }
+    out
+}
+
+fn figure(figure: &Figure) -> String {
+    match figure {
+        Figure::Samples(samples) => {
+            let pair =
+                |(ticks, count): (kernmark::run::Ticks, u64)| format!(" {}:{count}", ticks.0);
+            format!("samples{}", samples.iter().map(pair).collect::<String>())
+        }
+        Figure::Summary(stat) => summary(stat),
+        Figure::Skipped(why) => format!("skipped: {why}"),
+        Figure::Failed(why) => format!("failed: {why}"),
+    }
+}
+
+fn summary(stat: &Stat) -> String {
+    let mut out = format!("summary of {}", stat.samples);
+    for (name, value) in [
+        ("mean", stat.mean),
+        ("median", stat.median),
+        ("min", stat.min),
+        ("max", stat.max),
+        ("deviation", stat.deviation),
+    ] {
+        if let Some(value) = value {
+            let _ = write!(out, " {name} {value}");
+        }
+    }
+    out
+}
+
+macro_rules! captures {
+    ($($test:ident: $($name:literal)*;)*) => {
+        $(#[test]
+        fn $test() {
+            $(
+                let imported = read(&capture($name)).expect($name);
+                assert!($name.starts_with(imported.format.name), "{}", imported.format.name);
+                insta::assert_snapshot!($name, told(&imported));
+            )*
+        })*
+    };
+}
+
+captures! {
+    hyperfine_is_read:
+        "hyperfine-plain.json" "hyperfine-parameters.json" "hyperfine-failed.json"
+        "hyperfine-signal.json" "hyperfine-forms.json";
+    google_benchmark_is_read:
+        "google-benchmark-plain.json" "google-benchmark-repetitions.json"
+        "google-benchmark-aggregates.json" "google-benchmark-interleaved.json"
+        "google-benchmark-forms.json";
+    go_is_read:
+        "go-packages.txt" "go-count.txt" "go-verbose.txt" "go-replicates.txt" "go-instructions.txt"
+        "go-forms.txt";
+    fuchsiaperf_is_read: "fuchsiaperf-schema.json" "fuchsiaperf-forms.json";
+    sel4bench_is_read:
+        "sel4bench-summaries.json" "sel4bench-console.txt" "sel4bench-truncated.txt"
+        "sel4bench-kinds.json";
+}
