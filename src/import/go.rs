@@ -14,6 +14,7 @@
 //! `--- FAIL` and `--- SKIP` make rows without figures; `FAIL` alone says that a run broke off. `Unit`
 //! lines are passed over.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{fact, picosecond_clock, samples, Figure, Format, Lines, Reader, Row, Source};
@@ -49,7 +50,8 @@ struct Log {
     began: HashMap<String, usize>,
     is_process_a_line: bool,
     results: Vec<Measured>,
-    places: HashMap<(String, String), usize>,
+    /// Where in the results the names of each package are.
+    places: HashMap<String, HashMap<String, usize>>,
     /// Which processes said that they failed.
     failed: HashSet<usize>,
     /// The last indented line: what a benchmark says of itself.
@@ -98,6 +100,10 @@ impl Reader for Log {
         } else {
             picosecond_clock()
         };
+        let mut facts = self.facts;
+        if let (Some(package), 1) = (self.began.keys().next(), self.began.len()) {
+            facts.push(fact("pkg", package));
+        }
         let mut sources: Vec<Source> = Vec::new();
         for result in &self.results {
             let name = match packages.get(result.name.as_str()) {
@@ -108,7 +114,7 @@ impl Reader for Log {
                 while sources.len() <= process {
                     let failed = self.failed.contains(&sources.len());
                     sources.push(Source {
-                        facts: self.facts.clone(),
+                        facts: facts.clone(),
                         clock: clock.clone(),
                         rows: Vec::new(),
                         cut: failed.then(|| "it says FAIL".to_owned()),
@@ -144,12 +150,12 @@ impl Log {
                 continue;
             };
             let name = match unit {
-                "ns/op" | "sec/op" | "instructions/op" => name.clone(),
-                _ => format!("{name} {unit}"),
+                "ns/op" | "sec/op" | "instructions/op" => Cow::Borrowed(name.as_ref()),
+                _ => Cow::Owned(format!("{name} {unit}")),
             };
             has_time = true;
             let process = (!self.is_process_a_line).then(|| self.process());
-            let result = self.result(name);
+            let result = self.result(&name);
             if let Ok(value) = value.parse::<f64>() {
                 let process = process.unwrap_or(result.samples.len());
                 result.samples.push((process, value * factor));
@@ -161,34 +167,33 @@ impl Log {
         }
         if let (false, Some(unit)) = (has_time, any) {
             let why = format!("`{unit}` is no time");
-            self.result(name).without = Some(Figure::Skipped(why));
+            self.result(&name).without = Some(Figure::Skipped(why));
         }
     }
 
-    fn name(&self, name: &str) -> String {
+    fn name<'a>(&self, name: &'a str) -> Cow<'a, str> {
         match name.strip_prefix("Kernmark/") {
-            Some(id) if self.is_process_a_line => record::decode(id),
-            _ => name.to_owned(),
+            Some(id) if self.is_process_a_line => record::decode(id).into(),
+            _ => name.into(),
         }
     }
 
-    fn result(&mut self, name: String) -> &mut Measured {
+    fn result(&mut self, name: &str) -> &mut Measured {
         self.explains = false;
-        let key = (self.package.clone(), name);
-        let results = &mut self.results;
-        let place = *self
-            .places
-            .entry(key)
-            .or_insert_with_key(|(package, name)| {
-                results.push(Measured {
-                    package: package.clone(),
-                    name: name.clone(),
-                    samples: Vec::new(),
-                    unit: Unit::Cycles,
-                    without: None,
-                });
-                results.len() - 1
+        let names = self.places.get(&self.package);
+        let known = names.and_then(|names| names.get(name)).copied();
+        let place = known.unwrap_or_else(|| {
+            self.results.push(Measured {
+                package: self.package.clone(),
+                name: name.to_owned(),
+                samples: Vec::new(),
+                unit: Unit::Cycles,
+                without: None,
             });
+            let names = self.places.entry(self.package.clone()).or_default();
+            names.insert(name.to_owned(), self.results.len() - 1);
+            self.results.len() - 1
+        });
         &mut self.results[place]
     }
 
@@ -207,7 +212,7 @@ impl Log {
         let remark = std::mem::take(&mut self.remark);
         let has_remark = !remark.is_empty();
         let name = self.name(name);
-        self.result(name).without = Some(without(remark));
+        self.result(&name).without = Some(without(remark));
         self.explains = !has_remark;
     }
 

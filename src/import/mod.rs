@@ -280,7 +280,9 @@ pub fn read(input: &mut dyn BufRead, wanted: Option<&'static Format>) -> Result<
         input.consume(BYTE_ORDER_MARK.len());
     }
     if looks_like_json(input.fill_buf()?) {
-        let document = serde_json::from_reader(input).map_err(Problem::NotJson)?;
+        let mut text = Vec::new();
+        input.read_to_end(&mut text)?;
+        let document = serde_json::from_slice(&text).map_err(Problem::NotJson)?;
         return read_document(&document, &formats, wanted.is_some());
     }
     read_lines(input, &formats)

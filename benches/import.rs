@@ -1,0 +1,229 @@
+//! How fast are results of other tools read, and in how much memory?
+//!
+//! `make bench` runs it. What is read is made of the captures of each format: its results alone,
+//! and a log in which one line of a hundred is of a result. The last table is of a log of 1 GB, made
+//! while it is read.
+
+use std::fs;
+use std::io::{self, BufRead, Read};
+use std::path::{Path, PathBuf};
+
+use kernmark::import::{self, Format, FORMATS};
+use serde_json::Value;
+
+/// Bytes of each text whose reading is timed.
+const TEXT: usize = 64 << 20;
+/// Bytes of a document.
+const DOCUMENT: usize = 16 << 20;
+/// Bytes of the long log.
+const LONG: usize = 1 << 30;
+/// Lines of a log around one line of a result.
+const AROUND: usize = 99;
+
+/// What a kernel's console prints otherwise.
+const NOISE: [&str; 4] = [
+    "[   12.345678] usb 1-1: new high-speed USB device number 2 using xhci_hcd\n",
+    "[   12.345701] EXT4-fs (vda1): mounted filesystem with ordered data mode. Quota mode: none.\n",
+    "[   12.346112] systemd[1]: Starting Load Kernel Module configfs...\n",
+    "[00:00:01.234,000] <inf> net_config: IPv4 address: 192.0.2.1, lease time: 86400 s\n",
+];
+
+/// Gives a text again and again.
+struct Repeated<'a> {
+    text: &'a [u8],
+    at: usize,
+    left: usize,
+}
+
+impl<'a> Repeated<'a> {
+    fn new(text: &'a str, bytes: usize) -> Self {
+        Repeated {
+            text: text.as_bytes(),
+            at: 0,
+            left: bytes / text.len() * text.len(),
+        }
+    }
+}
+
+impl Read for Repeated<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.fill_buf()?;
+        let count = bytes.len().min(into.len());
+        into[..count].copy_from_slice(&bytes[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl BufRead for Repeated<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let end = self.text.len().min(self.at + self.left);
+        Ok(&self.text[self.at..end])
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.left -= count;
+        self.at = (self.at + count) % self.text.len();
+    }
+}
+
+/// The captures of a format: those whose names begin with its own.
+fn captures(format: &Format) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/import");
+    let entries = fs::read_dir(folder).expect("the captures");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    files.sort();
+    let name = |file: &Path| {
+        file.file_name()
+            .and_then(|name| name.to_str().map(str::to_owned))
+    };
+    let start = format!("{}-", format.name);
+    files.retain(|file| name(file).is_some_and(|name| name.starts_with(&start)));
+    let text =
+        |file: &PathBuf| String::from_utf8_lossy(&fs::read(file).expect("a file")).into_owned();
+    files.iter().map(text).collect()
+}
+
+/// The captures of a format that are lines, one behind the other.
+fn lines_of(format: &Format) -> String {
+    let is_text = |text: &String| serde_json::from_str::<Value>(text).is_err();
+    let texts = captures(format).into_iter().filter(is_text);
+    texts
+        .map(|text| text.trim_end().to_owned() + "\n")
+        .collect()
+}
+
+/// A log, one line of a hundred of which is of results.
+fn log_of(results: &str) -> String {
+    let mut noise = NOISE.iter().cycle();
+    let mut log = String::new();
+    for line in results.lines() {
+        log.extend(noise.by_ref().take(AROUND).copied());
+        log.push_str(line);
+        log.push('\n');
+    }
+    log
+}
+
+/// Reads a text of so many bytes; says how many megabytes a second that is.
+fn speed(format: &'static Format, text: &str, bytes: usize) -> f64 {
+    let mut input = Repeated::new(text, bytes);
+    let bytes = input.left;
+    let start = cpu_seconds();
+    let read = import::read(&mut input, Some(format));
+    let seconds = cpu_seconds() - start;
+    assert!(
+        read.is_ok(),
+        "{}: {}",
+        format.name,
+        read.expect_err("an error")
+    );
+    bytes as f64 / 1e6 / seconds
+}
+
+/// A document with the elements of its longest array again and again.
+fn enlarge(document: &mut Value) {
+    let size = document.to_string().len();
+    let Some(elements) = longest(document).and_then(Value::as_array_mut) else {
+        return;
+    };
+    let count = elements.len() * (DOCUMENT / size).max(1);
+    *elements = elements.iter().cycle().take(count).cloned().collect();
+}
+
+/// The longest array: the document itself, or a value of it.
+fn longest(document: &mut Value) -> Option<&mut Value> {
+    if document.is_array() {
+        return Some(document);
+    }
+    let values = document.as_object_mut()?.values_mut();
+    values.max_by_key(|value| value.to_string().len())
+}
+
+/// How long this process was on a CPU.
+fn cpu_seconds() -> f64 {
+    let told = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let nanoseconds = told
+        .split(' ')
+        .next()
+        .and_then(|word| word.parse::<f64>().ok());
+    nanoseconds.expect("Linux tells it") / 1e9
+}
+
+/// The most memory this process had so far, in megabytes.
+fn peak() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
+    kilobytes.map_or(f64::NAN, |kilobytes| kilobytes * 1024.0 / 1e6)
+}
+
+fn main() {
+    println!(
+        "A log of {:.1} GB, its results once at the start:",
+        LONG as f64 / 1e9
+    );
+    println!(
+        "{:20} {:>12} {:>12} {:>10}",
+        "", "peak before", "peak after", "MB/s"
+    );
+    for format in FORMATS {
+        let results = lines_of(format);
+        if format.lines.is_none() || results.is_empty() {
+            continue;
+        }
+        let before = peak();
+        let noise = NOISE.concat();
+        let mut input = results.as_bytes().chain(Repeated::new(&noise, LONG));
+        let start = cpu_seconds();
+        let read = import::read(&mut input, Some(format));
+        let seconds = cpu_seconds() - start;
+        assert!(
+            read.is_ok(),
+            "{}: {}",
+            format.name,
+            read.expect_err("an error")
+        );
+        let speed = LONG as f64 / 1e6 / seconds;
+        println!(
+            "{:20} {before:9.1} MB {:9.1} MB {speed:10.0}",
+            format.name,
+            peak()
+        );
+    }
+
+    println!("\nLines, MB/s:");
+    println!(
+        "{:20} {:>12} {:>20}",
+        "", "results only", "one line in a hundred"
+    );
+    for format in FORMATS {
+        let results = lines_of(format);
+        if format.lines.is_none() || results.is_empty() {
+            continue;
+        }
+        let (only, among) = (
+            speed(format, &results, TEXT),
+            speed(format, &log_of(&results), TEXT),
+        );
+        println!("{:20} {only:12.0} {among:20.0}", format.name);
+    }
+
+    println!("\nDocuments, MB/s; parsing the JSON alone is the limit:");
+    println!("{:20} {:>12} {:>20}", "", "all", "parsing alone");
+    for format in FORMATS {
+        let largest = captures(format).into_iter().max_by_key(String::len);
+        let document = largest.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        let (Some(mut document), Some(_)) = (document, &format.document) else {
+            continue;
+        };
+        enlarge(&mut document);
+        let text = document.to_string();
+        let start = cpu_seconds();
+        let parsed = serde_json::from_str::<Value>(&text);
+        let parsing = text.len() as f64 / 1e6 / (cpu_seconds() - start);
+        assert!(parsed.is_ok());
+        let all = speed(format, &text, text.len());
+        println!("{:20} {all:12.0} {parsing:20.0}", format.name);
+    }
+}
