@@ -109,3 +109,59 @@ captures! {
         "sel4bench-summaries.json" "sel4bench-console.txt" "sel4bench-truncated.txt"
         "sel4bench-kinds.json";
 }
+
+#[test]
+fn an_error_says_where_the_document_is_wrong() {
+    for (text, says) in [
+        (
+            r#"{"results": [{"command": "x", "mean": 1, "times": [1, "y"]}]}"#,
+            "hyperfine: results[0].times[1]: no number",
+        ),
+        (
+            r#"{"context": {}, "benchmarks": [{"name": "a", "real_time": 1, "time_unit": "h"}]}"#,
+            "google-benchmark: benchmarks[0].time_unit: `h` is no unit of time",
+        ),
+        (
+            r#"[{"label": "a", "unit": "ns", "values": [1]}, {"label": "b", "values": [1]}]"#,
+            "fuchsiaperf: [1].unit: not there",
+        ),
+        (
+            r#"[{"Benchmark": "b", "Results": [{"Mean": "x"}]}]"#,
+            "sel4bench: [0].Results[0].Mean: no number",
+        ),
+    ] {
+        let problem = read(text.as_bytes()).expect_err("it is wrong");
+        assert_eq!(problem.to_string(), says);
+    }
+}
+
+#[test]
+fn a_document_that_breaks_off_is_no_json() {
+    let whole = capture("google-benchmark-repetitions.json");
+    let problem = read(&whole[..whole.len() / 2]).expect_err("it is broken");
+    assert!(matches!(problem, Problem::NotJson(_)), "{problem}");
+}
+
+#[test]
+fn a_log_of_sel4bench_may_hold_several_boots_and_damage() {
+    let whole = String::from_utf8(capture("sel4bench-console.txt")).expect("text");
+    let broken = String::from_utf8(capture("sel4bench-truncated.txt")).expect("text");
+    let sources = read(format!("{broken}\n{whole}").as_bytes())
+        .expect("a log")
+        .sources;
+    let cuts: Vec<_> = sources.iter().map(|source| source.cut.as_deref()).collect();
+    let goes_on = Some("the log goes on before END JSON OUTPUT");
+    assert_eq!(cuts, [goes_on, None, None]);
+
+    let damaged = whole.replacen("822", "8[ 1.5] usb", 1);
+    let sources = read(damaged.as_bytes()).expect("a log").sources;
+    let first = &sources[0];
+    assert_eq!(
+        first.cut.as_deref(),
+        Some("a set of its results is damaged")
+    );
+    assert_eq!(
+        first.rows[0].name.split('/').next(),
+        Some("IRQ path cycle count (measured from user level)")
+    );
+}

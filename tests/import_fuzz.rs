@@ -200,7 +200,7 @@ impl Input {
         self.text.clear();
         let piece = &material.pieces[random.usize(..material.pieces.len())];
         self.text.extend_from_slice(piece.as_bytes());
-        for _ in 0..1 + random.u8(..4) {
+        for _ in 0..=random.u8(..4) {
             self.mutate(material, random);
         }
         self.text.truncate(4 * SMALL);
@@ -430,11 +430,11 @@ fn fuzz(format: &'static Format, material: &Material, seed: u64, inputs: u64) ->
             .filter(|_| of_document && !material.documents.is_empty());
         let panicked = if let Some(read) = document {
             let mut document = material.documents[random.usize(..material.documents.len())].clone();
-            for _ in 0..1 + random.u8(..3) {
+            for _ in 0..=random.u8(..3) {
                 mutate_document(&mut document, material, &mut random);
             }
             let tried = panic::catch_unwind(AssertUnwindSafe(|| {
-                try_document(format, read, &document, is_whole)
+                try_document(format, read, &document, is_whole);
             }));
             tried.is_err().then(|| document.to_string().into_bytes())
         } else {
@@ -489,7 +489,7 @@ fn damaged_results_of_any_format_do_no_harm() {
     let told: Mutex<Vec<String>> = Mutex::default();
     let default = panic::take_hook();
     panic::set_hook(Box::new(|panic| {
-        *LAST_PANIC.lock().expect("a lock") = panic.to_string()
+        *LAST_PANIC.lock().expect("a lock") = panic.to_string();
     }));
     let lines = lines_of_all();
     let mut report = String::new();
