@@ -19,9 +19,9 @@ pub const OK: u8 = 0;
 pub const FAILED: u8 = 1;
 /// Exit status: the arguments make no sense.
 pub const USAGE: u8 = 2;
-/// Exit status of a gate: a metric regressed.
+/// Exit status of a gate: a metric regressed, or is over its limit.
 pub const REGRESSED: u8 = 3;
-/// Exit status of a gate: neither a change nor its absence is shown.
+/// Exit status of a gate: neither a change nor its absence is shown, or a limit cannot be judged.
 pub const INCONCLUSIVE: u8 = 4;
 /// Exit status of a gate: something could not be compared.
 pub const INCOMPARABLE: u8 = 5;
@@ -33,9 +33,9 @@ pub const EXIT_STATUS: &str = "\
 0    everything asked for was measured (or skipped for a reason that is shown)
 1    a benchmark failed, data is missing or cannot be read, or the run could not be saved
 2    the arguments make no sense
-3    compare --fail-on regression: a metric regressed
-4    compare --fail-on inconclusive: a metric is inconclusive
-5    compare --fail-on incomparable, missing: a metric is; or a gate had nothing to compare
+3    compare --fail-on regression: a metric regressed; --budget: one is over its limit
+4    compare --fail-on inconclusive: a metric is inconclusive; --budget: a limit cannot be judged
+5    compare --fail-on incomparable, missing: a metric is; or a gate had nothing to judge
 130  interrupted; what was measured until then is saved and shown
 ";
 
@@ -124,6 +124,8 @@ pub enum Command {
     Noise(Noise),
     /// Say what a metric's cost is made of: its parts, which are metrics too, and the residual
     Explain(Explain),
+    /// Say from a saved run how many replicates find a change of a given size
+    Plan(Plan),
     /// List the targets that `--on` can name, their boards and variants
     Targets(Targets),
     /// Look for what disturbs measurements on this machine, and say what to do about it
@@ -230,6 +232,13 @@ pub struct Run {
     /// `kernmark show` reads it.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// Judge the run by the absolute limits in FILE
+    ///
+    /// A TOML file with the most that a metric may cost: see doc/ci.md. A limit that is exceeded
+    /// is exit status 3, one that cannot be judged 4.
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    pub budget: Option<PathBuf>,
 
     /// How to print the result
     ///
@@ -358,6 +367,13 @@ pub struct Show {
     #[arg(long, value_name = "ID", conflicts_with = "format")]
     pub metric: Option<String>,
 
+    /// Judge the run by the absolute limits in FILE
+    ///
+    /// A TOML file with the most that a metric may cost: see doc/ci.md. A limit that is exceeded
+    /// is exit status 3, one that cannot be judged 4.
+    #[arg(long, value_name = "FILE", conflicts_with = "metric")]
+    pub budget: Option<PathBuf>,
+
     /// How to print the result
     ///
     /// The formats of other programs, and what each keeps, are in doc/formats.md.
@@ -442,9 +458,51 @@ pub struct Judging {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "VERDICT")]
     pub fail_on: Vec<FailOn>,
 
+    /// Judge the new side too, by the absolute limits in FILE
+    ///
+    /// A TOML file with the most that a metric may cost: see doc/ci.md. A limit that is exceeded
+    /// is exit status 3, one that cannot be judged 4.
+    #[arg(long, value_name = "FILE")]
+    pub budget: Option<PathBuf>,
+
     /// How to print the comparison
     #[arg(long, value_enum, default_value_t)]
     pub format: CompareFormat,
+
+    /// Append the comparison to FILE too, in Markdown: --summary `"$GITHUB_STEP_SUMMARY"`
+    ///
+    /// FILE stays below 1 MiB, more than which GitHub does not show: what is equivalent is left
+    /// out first.
+    #[arg(long, value_name = "FILE")]
+    pub summary: Option<PathBuf>,
+}
+
+/// The arguments of `plan`.
+#[derive(Args, Debug)]
+pub struct Plan {
+    /// The saved run that is the pilot, `-` for standard input [default: the latest that was saved]
+    pub file: Option<PathBuf>,
+
+    /// Only these metrics, which are then the family: the start of an id or a glob; may be given
+    /// several times
+    #[arg(long = "only", value_name = "FILTER")]
+    pub filters: Vec<String>,
+
+    /// The change that is to be found, in per cent
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "5")]
+    pub change: f64,
+
+    /// How often it is to be found, in per cent of comparisons: 50 to 99
+    #[arg(long, value_name = "PERCENT", value_parser = power, default_value = "90")]
+    pub power: f64,
+
+    /// The margin that `compare` is going to be given, in per cent; 2 at least
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "2")]
+    pub margin: f64,
+
+    /// How to print the plan
+    #[arg(long, value_enum, default_value_t)]
+    pub format: TargetsFormat,
 }
 
 /// The arguments of `ab`.
@@ -510,7 +568,19 @@ pub struct Explain {
 
     /// How to print the explanation
     #[arg(long, value_enum, default_value_t)]
-    pub format: CompareFormat,
+    pub format: ExplainFormat,
+}
+
+/// How an explanation is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ExplainFormat {
+    /// A table for people
+    #[default]
+    Table,
+    /// JSON
+    Json,
+    /// Markdown
+    Md,
 }
 
 /// What a gate does not let through.
@@ -536,14 +606,29 @@ pub enum CompareFormat {
     Json,
     /// Markdown
     Md,
+    /// JUnit XML: a test case for each metric, which fails with a verdict that --fail-on names
+    Junit,
 }
 
 /// A percentage, as a share.
 fn percent(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
+    match without_sign(text).parse::<f64>() {
         Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent / 100.0),
         _ => Err("per cent from 0 to 1000 are needed".to_owned()),
     }
+}
+
+/// The power of a test, as a share.
+fn power(text: &str) -> Result<f64, String> {
+    match without_sign(text).parse::<f64>() {
+        Ok(percent) if (50.0..=99.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("per cent from 50 to 99 are needed".to_owned()),
+    }
+}
+
+/// `5` of `5%` and `5 %`.
+fn without_sign(text: &str) -> &str {
+    text.strip_suffix('%').map_or(text, str::trim_end)
 }
 
 /// A target.

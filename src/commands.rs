@@ -1,12 +1,14 @@
 //! The commands: what each [`cli::Command`] does. Their exit status is returned, never taken.
 
 mod ab;
+mod budget;
 mod compare;
 mod coverage;
 mod explain;
 mod import;
 mod matrix;
 mod noise;
+mod plan;
 mod reference;
 pub mod run;
 mod targets;
@@ -70,6 +72,7 @@ pub fn dispatch(arguments: Arguments) -> Outcome {
         Some(Command::Ab(arguments)) => ab::ab(&arguments),
         Some(Command::Noise(arguments)) => noise::noise(&arguments),
         Some(Command::Explain(arguments)) => explain::explain(&arguments),
+        Some(Command::Plan(arguments)) => plan::plan(&arguments),
         Some(Command::Targets(arguments)) => targets::targets(&arguments),
         Some(Command::Doctor) => examine(),
         Some(Command::Completions { shell }) => {
@@ -159,21 +162,25 @@ fn show(arguments: &cli::Show) -> Outcome {
         store::latest().map_err(Failure::Failed)?
     };
     let run = saved(&path)?;
-    let text = match &arguments.metric {
-        Some(id) => {
-            let ids: Vec<&str> = run.metrics.iter().map(|one| one.id.as_str()).collect();
-            if !ids.contains(&id.as_str()) {
-                return Err(Failure::Usage(format!(
-                    "the run has no metric `{id}`{}",
-                    filter::suggestion(id, &ids)
-                )));
-            }
-            terminal::distribution(&run, id, &style()).map_err(Failure::Failed)?
+    if let Some(id) = &arguments.metric {
+        let ids: Vec<&str> = run.metrics.iter().map(|one| one.id.as_str()).collect();
+        if !ids.contains(&id.as_str()) {
+            return Err(Failure::Usage(format!(
+                "the run has no metric `{id}`{}",
+                filter::suggestion(id, &ids)
+            )));
         }
+        let text = terminal::distribution(&run, id, &style()).map_err(Failure::Failed)?;
+        print(text.as_bytes())?;
+        return Ok(worth(&run));
+    }
+    let judgement = budget::judge(arguments.budget.as_deref(), &run)?;
+    let text = match &judgement {
+        Some(judgement) => budget::formatted_with(&run, judgement, arguments.format)?,
         None => formatted(&run, arguments.format)?,
     };
     print(text.as_bytes())?;
-    Ok(worth(&run))
+    Ok(budget::graver(worth(&run), judgement.as_ref()))
 }
 
 /// A saved run, or the results of another tool as one.

@@ -693,7 +693,7 @@ fn side(values: &Values) -> Option<Side> {
 }
 
 /// Why a side has no number.
-fn absence(side: Option<&Values>) -> String {
+pub(crate) fn absence(side: Option<&Values>) -> String {
     let Some(side) = side else {
         return "not in the run".to_owned();
     };
@@ -711,7 +711,7 @@ fn is_summary(side: &Values) -> bool {
 }
 
 /// Whether the replicates show that nothing of this is noise.
-fn is_exact(side: &Values) -> bool {
+pub(crate) fn is_exact(side: &Values) -> bool {
     side.unit == Unit::Instructions
         && side.replicates.len() > 1
         && side.replicates.iter().all(|one| one.stat.is_none())

@@ -9,7 +9,8 @@
 //! 4. [`stats`] holds the statistics, pure functions with their sources.
 //! 5. [`summary`] makes one line per metric of a run: value, interval, tails, status.
 //!    [`matrix`] puts several runs side by side, [`compare`] says whether two differ, [`noise`]
-//!    how far unchanged ones do.
+//!    how far unchanged ones do. [`budget`] says whether a run keeps within absolute limits,
+//!    [`plan`] how many replicates find a change.
 //! 6. [`machine`] reads what the machine is; [`doctor`] judges what on it makes numbers worse.
 //! 7. [`report`] makes text for people, [`export`] what other programs read, [`catalog`] the page of all metrics.
 //! 8. [`cli`] takes the arguments apart, [`filter`] picks metrics.
@@ -23,6 +24,7 @@
 //!
 //! A bad measurement is a value in the run ([`run::Outcome`]), never an error.
 
+pub mod budget;
 pub mod catalog;
 pub mod cli;
 pub mod commands;
@@ -39,6 +41,7 @@ pub mod machine;
 pub mod matrix;
 pub mod measure;
 pub mod noise;
+pub mod plan;
 pub mod progress;
 pub mod record;
 pub mod reference;

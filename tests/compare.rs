@@ -1,6 +1,9 @@
 //! Whether two runs differ: verdicts on runs made by hand and by simulation, what the report looks
 //! like, and the tool's exit status on saved streams.
 
+#[path = "common/saved.rs"]
+mod saved;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -12,7 +15,6 @@ use kernmark::compare::{
 use kernmark::export::{json, markdown};
 use kernmark::matrix::Column;
 use kernmark::noise::{Floors, Noise};
-use kernmark::record;
 use kernmark::report::compare::{table, Origin};
 use kernmark::report::terminal::{Colour, Style};
 use kernmark::run::{Clock, Fact, Metric, Outcome, Replicate, Run, Session, Ticks, Unit};
@@ -951,47 +953,12 @@ fn the_json_of_a_comparison_is_as_its_schema_says() {
 
 /// A saved run: a session for each value, and before them a fact of the machine.
 fn stream(unit: &str, cpu: &str, metrics: &[(&str, &[u64])]) -> String {
-    let mut lines = record::write(0, "host", &[("name", "cpu_model")], Some(cpu));
-    for session in 0..metrics[0].1.len() {
-        let start = lines.len();
-        let mut push = |words: &str, text: Option<&str>| {
-            let seq = (lines.len() - start) as u64;
-            let (kind, words) = words.split_once(' ').unwrap();
-            if kind == "hist" {
-                let (id, ticks) = words.split_once(' ').unwrap();
-                lines.extend(record::write_hist(
-                    seq,
-                    id,
-                    0,
-                    &[(ticks.parse().unwrap(), 5)],
-                ));
-            } else {
-                let pairs: Vec<_> = words
-                    .split(' ')
-                    .map(|w| w.split_once('=').unwrap())
-                    .collect();
-                lines.extend(record::write(seq, kind, &pairs, text));
-            }
-        };
-        let hz = if unit == "cycles" { 1_000_000_000 } else { 0 };
-        let clock = format!("clock=c unit={unit} hz={hz} realtime=no");
-        push(&format!("hello port=fake arch=none mode=run {clock}"), None);
-        for (id, values) in metrics {
-            let bench = format!("bench metric={id} case={id} from=0 to=1 switches=0");
-            push(&bench, Some("What it does."));
-            push(&format!("begin case={id} asked=5"), None);
-            push(&format!("plan case={id} samples=5 batch=1"), None);
-            push(&format!("hist {id} {}", values[session]), None);
-            push(
-                &format!("proof case={id} name=order counted=0 low=0 high=0"),
-                None,
-            );
-            push(&format!("end case={id} status=ok samples=5"), None);
-        }
-        let bye = format!("bye records={}", 1 + 6 * metrics.len());
-        push(&bye, None);
-    }
-    lines.join("\n") + "\n"
+    let five = |values: &[u64]| values.iter().map(|value| vec![*value; 5]).collect();
+    let metrics: Vec<_> = metrics
+        .iter()
+        .map(|(id, values)| (*id, five(values)))
+        .collect();
+    saved::stream(unit, &[("cpu_model", cpu)], &metrics)
 }
 
 /// A folder with saved runs, and the tool in it.
@@ -1128,6 +1095,56 @@ fn what_cannot_be_read_never_passes() {
     bed.expect("base", 2, "NEW");
     bed.expect("base new --fail-on anything", 2, "anything");
     bed.expect("base new --margin 1001", 2, "per cent");
+}
+
+#[test]
+fn a_summary_is_appended_and_stays_below_what_github_shows() {
+    const MIB: usize = 1024 * 1024;
+    let bed = Bed::new();
+    let summary = bed.path("summary.md");
+    let written = |there: usize| {
+        fs::write(&summary, "x".repeat(there)).unwrap();
+        bed.expect("base slow --summary summary.md", 0, "1 regressed");
+        let text = fs::read_to_string(&summary).unwrap();
+        assert!(text.len() <= MIB && text.starts_with(&"x".repeat(there)));
+        text[there..].to_owned()
+    };
+    let whole = written(0);
+    for part in [
+        "## kernmark: 1 regressed",
+        "| `a.b` | regressed |",
+        "| `a.c` | equivalent |",
+    ] {
+        assert!(whole.contains(part), "{whole}");
+    }
+    // What is left out is told; what changed is left out last.
+    let less = written(MIB - whole.len() + 1);
+    assert!(
+        less.contains("left out for want of room: 1 equivalent\n"),
+        "{less}"
+    );
+    assert!(
+        less.contains("| `a.b` | regressed |") && !less.contains("a.c"),
+        "{less}"
+    );
+    let head = written(MIB - less.len() + 1);
+    assert!(
+        head.contains("left out for want of room: 1 regressed, 1 equivalent\n"),
+        "{head}"
+    );
+    assert!(!head.contains("a.b"), "{head}");
+    fs::write(&summary, "x".repeat(MIB)).unwrap();
+    bed.expect(
+        "base slow --summary summary.md",
+        0,
+        "has no room for the summary",
+    );
+    assert_eq!(fs::read(&summary).unwrap().len(), MIB);
+    bed.expect(
+        "base slow --summary none/summary.md",
+        1,
+        "cannot append to none/summary.md",
+    );
 }
 
 #[test]

@@ -170,6 +170,7 @@ fn a_metric_without_a_number_is_told_or_counted() {
         "kcidb",
         "openmetrics",
         "hdr",
+        "junit",
     ] {
         let text = written(name, &run);
         for (id, reason) in &without {
@@ -368,6 +369,7 @@ fn replicate(session: usize) -> impl Strategy<Value = Replicate> {
             batch,
             asked: 5,
             cold: cold.map(Ticks),
+            stat: None,
             proofs: Vec::new(),
         })
 }
@@ -419,7 +421,7 @@ fn fact() -> impl Strategy<Value = Fact> {
 prop_compose! {
     fn any_run()(
         host in prop::collection::vec(fact(), 0..8),
-        sessions in prop::collection::vec(session(), 3),
+        session in session(),
         ids in prop::collection::btree_set(text(), 0..5),
     )(
         metrics in ids
@@ -427,7 +429,7 @@ prop_compose! {
             .map(|id| (Just(id), replicate(0), replicate(1), replicate(2), text()))
             .collect::<Vec<_>>(),
         host in Just(host),
-        sessions in Just(sessions),
+        session in Just(session),
     ) -> Run {
         let entry = |(id, .., about): &(String, Replicate, Replicate, Replicate, String)| Entry {
             metric: id.clone(),
@@ -437,7 +439,8 @@ prop_compose! {
         };
         Run {
             host,
-            sessions,
+            // Replicates of different clocks would have no number.
+            sessions: vec![session; 3],
             catalog: metrics.iter().map(entry).collect(),
             metrics: metrics
                 .into_iter()
@@ -715,5 +718,27 @@ proptest! {
             .flat_map(|(id, values)| vec![id; values.len()])
             .collect();
         prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn any_run_is_junit_xml(run in any_run()) {
+        let text = written("junit", &run);
+        let document = roxmltree::Document::parse(&text).unwrap();
+        let cases: Vec<_> = document
+            .descendants()
+            .filter(|node| node.has_tag_name("testcase"))
+            .collect();
+        prop_assert_eq!(cases.len(), run.metrics.len());
+        for (case, summary) in cases.iter().zip(summarise(&run)) {
+            let has = |tag: &str| case.children().any(|node| node.has_tag_name(tag));
+            let ended = (has("skipped"), has("failure"), has("error"));
+            let expected = match summary.status {
+                Status::Ok => (false, false, false),
+                Status::Skipped => (true, false, false),
+                Status::Failed => (false, true, false),
+                Status::Incomplete => (false, false, true),
+            };
+            prop_assert_eq!(ended, expected);
+        }
     }
 }

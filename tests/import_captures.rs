@@ -29,10 +29,7 @@ fn told(imported: &Imported) -> String {
     let mut out = format!("{}\n", imported.format.name);
     for source in &imported.sources {
         let clock = &source.clock;
-        let unit = match clock.unit {
-            Unit::Cycles => "cycles",
-            Unit::Instructions => "instructions",
-        };
+        let unit = clock.unit.name();
         let _ = writeln!(out, "source: {}, {unit}, {} Hz", clock.name, clock.hz);
         for fact in &source.facts {
             let _ = writeln!(out, "  {}: {}", fact.name, fact.value);

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use super::compare::judge;
 use super::matrix::with;
 use super::run::{check, plan_target, ready, shown, turn, Known, Made, Ready, Saving};
-use super::{interrupt, picked, Failure, Outcome};
+use super::{budget, interrupt, picked, Failure, Outcome};
 use crate::cli;
 use crate::compare::block_sizes;
 use crate::interrupt::Interrupt;
@@ -39,6 +39,8 @@ struct Next {
 /// Measures both sides in turns, saves both runs and shows how they compare.
 pub(super) fn ab(arguments: &cli::Ab) -> Outcome {
     let specs = specs(arguments).map_err(Failure::Usage)?;
+    // A budget that cannot be read is told before anything is measured.
+    budget::read(arguments.judging.budget.as_deref())?;
     let interrupt = interrupt()?;
     let seed = arguments.effort.seed.unwrap_or_else(|| fastrand::u32(..));
     // A typo in the second is found before anything is built for the first.

@@ -1,10 +1,11 @@
 //! The command `compare`: whether two saved runs differ.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
 
-use super::{print, reference as published, saved, style, Failure, Outcome};
+use super::{budget, print, reference as published, saved, style, Failure, Outcome};
 use crate::cli::{self, CompareFormat, FailOn};
 use crate::compare::{Comparison, Conditions, Options, Verdict};
 use crate::matrix::Column;
@@ -68,16 +69,36 @@ fn compared(sides: &[Origin; 2], judging: &cli::Judging) -> Comparison {
 }
 
 fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &cli::Judging) -> Outcome {
+    let judgement = budget::judge(judging.budget.as_deref(), &sides[1].column.run)?;
     let text = match judging.format {
-        CompareFormat::Table => report::compare::table(comparison, sides, &style()),
-        CompareFormat::Json => export::json::comparison(comparison, sides),
-        CompareFormat::Md => export::markdown::comparison(comparison, sides),
+        CompareFormat::Table => {
+            let budget = judgement.as_ref();
+            let budget = budget.map(|judgement| report::budget::table(judgement, &style()));
+            report::compare::table(comparison, sides, &style()) + &budget.unwrap_or_default()
+        }
+        CompareFormat::Json => match &judgement {
+            Some(judgement) => export::json::comparison_within(comparison, sides, judgement),
+            None => export::json::comparison(comparison, sides),
+        },
+        CompareFormat::Md => {
+            let budget = judgement.as_ref().map(export::markdown::budget);
+            export::markdown::comparison(comparison, sides) + &budget.unwrap_or_default()
+        }
+        CompareFormat::Junit => {
+            let gate: Vec<Verdict> = judging.fail_on.iter().map(|on| refused(*on)).collect();
+            export::junit::comparison(comparison, sides, &gate, judgement.as_ref())
+        }
     };
+    if let Some(path) = &judging.summary {
+        let budget = judgement.as_ref().map(export::markdown::budget);
+        summarise(path, comparison, sides, &budget.unwrap_or_default())?;
+    }
     print(text.as_bytes())?;
     if sides.iter().any(|side| is_damaged(&side.column.run.damage)) {
         return Ok(cli::FAILED);
     }
-    Ok(gate(comparison, &judging.fail_on))
+    let gate = gate(comparison, &judging.fail_on);
+    Ok(budget::graver(gate, judgement.as_ref()))
 }
 
 /// What `kernmark noise` has kept that fits one of the runs.
@@ -162,17 +183,55 @@ fn is_damaged(damage: &Damage) -> bool {
     damage.damaged + damage.gaps + damage.truncated > 0
 }
 
+/// The most that GitHub shows of a step's summary, in bytes.
+const MOST_SUMMARY: u64 = 1024 * 1024;
+
+/// Appends the comparison, and the budget below it, to a file that stays below [`MOST_SUMMARY`].
+fn summarise(
+    path: &Path,
+    comparison: &Comparison,
+    sides: &[Origin; 2],
+    budget: &str,
+) -> Result<(), Failure> {
+    let failed =
+        |error: io::Error| Failure::Failed(format!("cannot append to {}: {error}", path.display()));
+    let open = OpenOptions::new().append(true).create(true).open(path);
+    let mut file = open.map_err(failed)?;
+    let there = file.metadata().map_err(failed)?.len();
+    let head = format!("## kernmark: {}\n\n", report::compare::tally(comparison));
+    let room = MOST_SUMMARY
+        .saturating_sub(there)
+        .saturating_sub((head.len() + budget.len() + 1) as u64);
+    let Some(page) = export::markdown::brief_comparison(comparison, sides, room as usize) else {
+        eprintln!(
+            "kernmark: {} has no room for the summary; it may hold 1 MiB",
+            path.display()
+        );
+        return Ok(());
+    };
+    file.write_all(format!("{head}{page}{budget}\n").as_bytes())
+        .map_err(failed)
+}
+
+/// The verdict that a gate does not let through.
+fn refused(on: FailOn) -> Verdict {
+    match on {
+        FailOn::Regression => Verdict::Regressed,
+        FailOn::Inconclusive => Verdict::Inconclusive,
+        FailOn::Incomparable => Verdict::Incomparable,
+        FailOn::Missing => Verdict::Missing,
+    }
+}
+
 /// The exit status of the gate; the gravest of several.
 fn gate(comparison: &Comparison, fail_on: &[FailOn]) -> u8 {
-    let fails = |on: FailOn, verdict: Verdict| {
-        fail_on.contains(&on) && comparison.count_at_gate(verdict) > 0
-    };
-    if fails(FailOn::Regression, Verdict::Regressed) {
+    let fails = |on: FailOn| fail_on.contains(&on) && comparison.count_at_gate(refused(on)) > 0;
+    if fails(FailOn::Regression) {
         cli::REGRESSED
-    } else if fails(FailOn::Inconclusive, Verdict::Inconclusive) {
+    } else if fails(FailOn::Inconclusive) {
         cli::INCONCLUSIVE
-    } else if fails(FailOn::Incomparable, Verdict::Incomparable)
-        || fails(FailOn::Missing, Verdict::Missing)
+    } else if fails(FailOn::Incomparable)
+        || fails(FailOn::Missing)
         // Nothing that was compared is nothing that passed.
         || !fail_on.is_empty() && comparison.is_empty()
     {

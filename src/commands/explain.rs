@@ -1,7 +1,7 @@
 //! The command `explain`: what a metric's cost is made of.
 
 use super::{print, reference as published, saved, style, Failure, Outcome};
-use crate::cli::{self, CompareFormat};
+use crate::cli::{self, ExplainFormat};
 use crate::explain::{self, Composition, Explanation, Measured, Piece};
 use crate::reference::{self, Figure, Reference};
 use crate::report::explain::Origin;
@@ -28,9 +28,9 @@ pub(super) fn explain(arguments: &cli::Explain) -> Outcome {
         )?
     };
     let text = match arguments.format {
-        CompareFormat::Table => report::explain::table(&explanation, &origin, &style()),
-        CompareFormat::Json => export::json::explanation(&explanation, &origin),
-        CompareFormat::Md => export::markdown::explanation(&explanation, &origin),
+        ExplainFormat::Table => report::explain::table(&explanation, &origin, &style()),
+        ExplainFormat::Json => export::json::explanation(&explanation, &origin),
+        ExplainFormat::Md => export::markdown::explanation(&explanation, &origin),
     };
     print(text.as_bytes())
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{formatted, interrupt, picked, print, select, style, tell_left_over, worth};
+use super::{budget, formatted, interrupt, picked, print, select, style, tell_left_over, worth};
 use super::{Failure, Outcome};
 use crate::cli::{self, Format, RunFormat};
 use crate::filter;
@@ -65,15 +65,19 @@ impl Made {
 /// Measures what the arguments say, saves the run and shows it.
 pub(super) fn run(arguments: &cli::Run) -> Outcome {
     let interrupt = interrupt()?;
+    // What is wrong with it is said before anything is measured.
+    let budget = budget::read(arguments.budget.as_deref())?;
     let Some(made) = measure_target(&arguments.on, arguments, &interrupt)? else {
         return Ok(cli::INTERRUPTED);
     };
+    let judgement = budget.map(|budget| budget.judge(&made.run)).transpose();
     let shown = shown(&made, &arguments.filters);
-    let text = match arguments.format {
-        RunFormat::Own(Format::Table) if arguments.check => {
+    let text = match (&judgement, arguments.format) {
+        (Ok(Some(judgement)), format) => budget::formatted_with(&shown, judgement, format),
+        (_, RunFormat::Own(Format::Table)) if arguments.check => {
             Ok(report::check::render(&summarise(&shown), style().width))
         }
-        format => formatted(&shown, format),
+        (_, format) => formatted(&shown, format),
     };
     if let Ok(text) = &text {
         print(text.as_bytes())?;
@@ -91,7 +95,8 @@ pub(super) fn run(arguments: &cli::Run) -> Outcome {
     let entries = made.run.catalog.iter().map(|entry| &entry.metric);
     let ids: Vec<&str> = metrics.chain(entries).map(String::as_str).collect();
     filter::verify(&arguments.filters, &ids).map_err(Failure::Usage)?;
-    Ok(made.exit_status())
+    let judgement = judgement.map_err(Failure::Usage)?;
+    Ok(budget::graver(made.exit_status(), judgement.as_ref()))
 }
 
 /// The part of a run that the filters select: a target without orders measures more.

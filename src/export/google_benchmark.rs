@@ -107,7 +107,7 @@ fn context(run: &Run, items: &[Item]) -> Value {
         tell(name, value.into());
     }
     for (name, value) in about(run, items) {
-        tell(&name, value.into());
+        tell(name, value.into());
     }
     Value::Object(context)
 }

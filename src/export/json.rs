@@ -6,10 +6,12 @@ use serde::Serialize;
 use serde_json::{json, Map, Value};
 
 use super::{shown, status, ABSENT};
+use crate::budget::{Finding, Judgement};
 use crate::compare::{Basis, Compared, Comparison, Condition, Conditions, Side, Verdict};
 use crate::coverage::Benchmark;
 use crate::explain::{Explanation, Reading, Reckoning};
 use crate::matrix::{Cell, Column, Matrix};
+use crate::plan::{Need, Plan};
 use crate::reference::{Dataset, Figure, Published};
 use crate::report::compare::Origin;
 use crate::report::explain;
@@ -25,17 +27,59 @@ const SCHEMA: u32 = 1;
 /// What is not available is `null`, never 0. A document ends with a line end.
 #[must_use]
 pub fn run(run: &Run) -> String {
+    document(&run_parts(run))
+}
+
+/// A run and what became of its budget.
+#[must_use]
+pub fn run_within(run: &Run, judgement: &Judgement) -> String {
+    let mut parts = run_parts(run);
+    parts.push(("budget", budget(judgement)));
+    document(&parts)
+}
+
+fn run_parts(run: &Run) -> Vec<(&'static str, String)> {
     let summaries = summarise(run);
     let metrics = summaries.iter().map(|summary| {
         let metric = run.metrics.iter().find(|metric| metric.id == summary.id);
         line(&MetricOut::of(summary, metric))
     });
-    document(&[
+    vec![
         ("host", line(&facts(&run.host))),
         ("target", line(&target(run))),
         ("metrics", list(metrics)),
         ("damage", line(&damage(&run.damage))),
-    ])
+    ]
+}
+
+/// What became of each limit; values and limits in nanoseconds or instructions.
+fn budget(judgement: &Judgement) -> String {
+    let limits = judgement.checks.iter().map(|check| {
+        let reason = match &check.finding {
+            Finding::Inconclusive(reason) => Some(reason),
+            Finding::Within | Finding::Over => None,
+        };
+        line(&json!({
+            "id": check.id,
+            "figure": check.figure.name(),
+            "unit": check.limit.measure.unit().of_figures(),
+            "limit": check.limit.value(),
+            "value": check.value,
+            "low": check.interval.map(|(low, _)| low),
+            "high": check.interval.map(|(_, high)| high),
+            "batch": check.batch,
+            "finding": check.finding.name(),
+            "close": check.is_close(),
+            "reason": reason,
+            "why": check.why,
+        }))
+    });
+    format!(
+        "{{\n\"file\": {},\n\"elsewhere\": {},\n\"limits\": {}\n}}",
+        line(&judgement.file),
+        line(&judgement.elsewhere),
+        list(limits)
+    )
 }
 
 /// Several runs side by side, as `doc/matrix.schema.json` describes it. What is not available is
@@ -124,6 +168,22 @@ impl<'a> CellOut<'a> {
 /// 0. A document ends with a line end.
 #[must_use]
 pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
+    document(&comparison_parts(comparison, sides))
+}
+
+/// A comparison, and what became of the budget of the new side.
+#[must_use]
+pub fn comparison_within(
+    comparison: &Comparison,
+    sides: &[Origin; 2],
+    judgement: &Judgement,
+) -> String {
+    let mut parts = comparison_parts(comparison, sides);
+    parts.push(("budget", budget(judgement)));
+    document(&parts)
+}
+
+fn comparison_parts(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<(&'static str, String)> {
     let sides = sides.iter().map(|side| {
         line(&json!({
             "name": side.column.name,
@@ -166,7 +226,7 @@ pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
         .metrics
         .iter()
         .map(|metric| line(&ComparedOut::of(metric)));
-    document(&[
+    vec![
         ("sides", list(sides)),
         ("family", line(&comparison.family)),
         ("margin", line(&comparison.margin)),
@@ -180,6 +240,42 @@ pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
         ("differences", list(differences)),
         ("verdicts", line(&counts)),
         ("published", line(&comparison.published)),
+        ("metrics", list(metrics)),
+    ]
+}
+
+/// A plan: what each metric of a pilot needs. Shares are of 1; what is not available is `null`. A
+/// document ends with a line end.
+#[must_use]
+pub fn plan(plan: &Plan, pilot: &str) -> String {
+    let metrics = plan.metrics.iter().map(|metric| {
+        let (estimate, why) = match &metric.need {
+            Need::Exact => (None, None),
+            Need::Replicates(estimate) => (Some(estimate), None),
+            Need::Unknown(why) => (None, Some(why)),
+        };
+        line(&json!({
+            "id": metric.id,
+            "replicates": metric.replicates,
+            "samples": metric.samples,
+            "exact": metric.need == Need::Exact,
+            "reason": why,
+            "spread": estimate.map(|e| e.spread),
+            "upper": estimate.map(|e| e.upper),
+            "sampling": estimate.map(|e| e.sampling),
+            "finds": estimate.and_then(|e| e.finds),
+            "to_find": metric.to_find().flatten(),
+            "to_show_none": estimate.and_then(|e| e.to_show_none),
+            "samples_to_find": estimate.and_then(|e| e.samples),
+        }))
+    });
+    document(&[
+        ("pilot", line(&pilot)),
+        ("change", line(&plan.question.change)),
+        ("power", line(&plan.question.power)),
+        ("margin", line(&plan.question.margin)),
+        ("family", line(&plan.family)),
+        ("replicates", line(&plan.replicates)),
         ("metrics", list(metrics)),
     ])
 }

@@ -31,7 +31,7 @@ fn run(run: &Run) -> String {
     let items: Vec<Item> = Item::all(run).collect();
     let about = about(run, &items);
     let said = |names: &[&str]| {
-        let of = |name| about.iter().find(|(label, _)| label == name);
+        let of = |name| about.iter().find(|(label, _)| *label == name);
         let found = names.iter().copied().find_map(of);
         found.map_or("unknown", |(_, text)| text.as_str())
     };

@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::compare::Comparison;
+use crate::budget::Judgement;
+use crate::compare::{Comparison, Verdict};
 use crate::coverage::{self, Benchmark};
 use crate::explain::Explanation;
 use crate::matrix::{Column, Matrix};
 use crate::reference::{Dataset, Figure};
+use crate::report::budget;
 use crate::report::compare::{self, Origin};
 use crate::report::explain;
 use crate::report::matrix::{header, legend, listing, place, ratio, shared_problems, Shown, Units};
@@ -256,6 +258,38 @@ pub fn matrix(columns: &[Column]) -> String {
 /// A comparison: what was compared, a table of what has a verdict, why the rest has none.
 #[must_use]
 pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
+    comparison_with(comparison, sides, &Verdict::ALL)
+}
+
+/// A comparison in at most `room` bytes: metrics are left out by verdict until it fits, what is
+/// equivalent first and what changed last, and it says so. `None` where not even the head fits.
+#[must_use]
+pub fn brief_comparison(
+    comparison: &Comparison,
+    sides: &[Origin; 2],
+    room: usize,
+) -> Option<String> {
+    use Verdict::{Added, Improved, Incomparable, Inconclusive, Missing, Regressed};
+    let choices: [&[Verdict]; 4] = [
+        &Verdict::ALL,
+        &[
+            Regressed,
+            Improved,
+            Inconclusive,
+            Incomparable,
+            Missing,
+            Added,
+        ],
+        &[Regressed, Improved],
+        &[],
+    ];
+    let pages = choices.into_iter();
+    let mut pages = pages.map(|shown| comparison_with(comparison, sides, shown));
+    pages.find(|page| page.len() <= room)
+}
+
+/// A comparison whose tables and remarks are of these verdicts alone.
+fn comparison_with(comparison: &Comparison, sides: &[Origin; 2], shown: &[Verdict]) -> String {
     let mut out = String::new();
     for side in sides {
         let _ = writeln!(
@@ -273,7 +307,18 @@ pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
     for warning in compare::warnings(comparison, sides) {
         let _ = writeln!(out, "- {}", escape(&warning));
     }
-    let compared = compare::in_order(comparison);
+    let left_out = Verdict::ALL.into_iter().filter(|v| !shown.contains(v));
+    let left_out: Vec<String> = left_out
+        .map(|verdict| (comparison.count(verdict), verdict.name()))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    if !left_out.is_empty() {
+        let _ = writeln!(out, "- left out for want of room: {}", left_out.join(", "));
+    }
+    let mut part = comparison.clone();
+    part.metrics.retain(|m| shown.contains(&m.verdict));
+    let compared = compare::in_order(&part);
     for (unit, metrics) in grouped(&compared, |metric| metric.unit) {
         let per = format!("{} per operation", unit.of_figures());
         let improves = metrics.iter().any(|metric| metric.improvement.is_some());
@@ -301,19 +346,50 @@ pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
             out.push('\n');
         }
     }
-    let legend = compare::legend(comparison);
+    let legend = compare::legend(&part);
     if !legend.is_empty() {
         let _ = writeln!(out, "\n{}.", escape(&legend.join("; ")));
     }
     out.push('\n');
-    for remark in compare::remarks(comparison) {
-        let ids: Vec<String> = remark.ids.iter().map(|id| code(id)).collect();
+    for remark in compare::remarks(&part) {
+        write_remark(&mut out, &remark);
+    }
+    out
+}
+
+fn write_remark(out: &mut String, remark: &compare::Remark) {
+    let ids: Vec<String> = remark.ids.iter().map(|id| code(id)).collect();
+    let _ = writeln!(
+        out,
+        "- **{}**: {}: {}",
+        remark.head,
+        escape(&remark.text),
+        ids.join(", ")
+    );
+}
+
+/// A run or a comparison beside its budget, to stand below its own report.
+#[must_use]
+pub fn budget(judgement: &Judgement) -> String {
+    let mut out = format!("\n### {}\n\n", escape(&budget::title(judgement)));
+    let _ = writeln!(out, "- **{}**", escape(&budget::tally(judgement)));
+    for remark in budget::remarks(judgement) {
+        write_remark(&mut out, &remark);
+    }
+    let rows = budget::over(judgement);
+    if !rows.is_empty() {
+        out.push_str("\n| over the limit | figure | is | limit | by | why |\n");
+        out.push_str("| --- | --- | ---: | ---: | ---: | --- |\n");
+    }
+    for row in rows {
+        let why = escape(row.why.as_deref().unwrap_or_default());
+        let figures = [&row.is, &row.limit, &row.by].map(|figure| escape(figure));
         let _ = writeln!(
             out,
-            "- **{}**: {}: {}",
-            remark.head,
-            escape(&remark.text),
-            ids.join(", ")
+            "| {} | {} | {} | {why} |",
+            code(&row.id),
+            row.figure,
+            figures.join(" | ")
         );
     }
     out

@@ -9,6 +9,7 @@ mod go;
 mod google_benchmark;
 mod hdr;
 pub mod json;
+pub mod junit;
 mod kcidb;
 pub mod markdown;
 mod openmetrics;
@@ -23,7 +24,7 @@ use crate::run::{Run, Unit};
 use crate::summary::{self, summarise, Status, Summary, Values};
 
 /// The formats of other programs, in the order of the help.
-pub static FOREIGN: [&Foreign; 9] = [
+pub static FOREIGN: [&Foreign; 10] = [
     &go::FORMAT,
     &google_benchmark::FORMAT,
     &bencher::FORMAT,
@@ -33,6 +34,7 @@ pub static FOREIGN: [&Foreign; 9] = [
     &kcidb::FORMAT,
     &openmetrics::FORMAT,
     &hdr::FORMAT,
+    &junit::FORMAT,
 ];
 
 /// A format of other programs that a run can be written in.
@@ -174,7 +176,7 @@ fn escaped(name: &str, kept: &str, escape: &str) -> String {
 const OF_IDS: &str = "._+";
 
 /// What a run was made with and on, for people: labels and texts, safe to show.
-fn about(run: &Run, items: &[Item]) -> Vec<(String, String)> {
+fn about(run: &Run, items: &[Item]) -> Vec<(&'static str, String)> {
     let summaries: Vec<Summary> = items.iter().map(|item| item.summary.clone()).collect();
     let known = ["tool", STARTED].map(|name| (name, told(run, name).map(str::to_owned)));
     let known = known
@@ -182,7 +184,7 @@ fn about(run: &Run, items: &[Item]) -> Vec<(String, String)> {
         .filter_map(|(name, value)| Some((name, value?)));
     known
         .chain(provenance(run, &summaries))
-        .map(|(label, text)| (label.to_owned(), plain(&text)))
+        .map(|(label, text)| (label, plain(&text)))
         .collect()
 }
 

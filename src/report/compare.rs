@@ -62,13 +62,7 @@ pub fn table(comparison: &Comparison, sides: &[Origin; 2], style: &Style) -> Str
     }
     for group in remarks(comparison) {
         out.push('\n');
-        let mut lines = String::new();
-        let text = format!("{}: {}", group.head, plain(&group.text));
-        paragraph(&mut lines, "", &text, style.width());
-        out.push_str(&style.paint(Ink::Bold, &group.head));
-        out.push_str(&lines[group.head.len()..]);
-        let ids: Vec<String> = group.ids.iter().map(|id| plain(id)).collect();
-        paragraph(&mut out, INDENT, &ids.join(", "), style.width());
+        write_remark(&mut out, &group, *style);
     }
     for warning in warnings(comparison, sides) {
         out.push('\n');
@@ -261,6 +255,17 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
         .collect()
 }
 
+/// A remark in lines of its own: its head, its text, then its ids.
+pub(super) fn write_remark(out: &mut String, remark: &Remark, style: Style) {
+    let mut lines = String::new();
+    let text = format!("{}: {}", remark.head, plain(&remark.text));
+    paragraph(&mut lines, "", &text, style.width());
+    out.push_str(&style.paint(Ink::Bold, &remark.head));
+    out.push_str(&lines[remark.head.len()..]);
+    let ids: Vec<String> = remark.ids.iter().map(|id| plain(id)).collect();
+    paragraph(out, INDENT, &ids.join(", "), style.width());
+}
+
 /// What a reader of the verdicts must know, not yet safe to show.
 pub(crate) fn warnings(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -301,6 +306,15 @@ fn significant(p: f64) -> String {
     Place::significant(p, 2).show(p)
 }
 
+/// An adjusted p value.
+pub(crate) fn adjusted(p: f64) -> String {
+    if p < 0.0001 {
+        "<0.0001".to_owned()
+    } else {
+        format!("{p:.4}")
+    }
+}
+
 /// One metric as the cells of a table.
 pub(crate) struct Row {
     /// The metric's id, not yet safe to show.
@@ -330,8 +344,7 @@ impl Row {
         let q = match metric.basis {
             Basis::None | Basis::Summary => unavailable(),
             Basis::Exact => "exact".to_owned(),
-            Basis::Test { q, .. } if q < 0.0001 => "<0.0001".to_owned(),
-            Basis::Test { q, .. } => format!("{q:.4}"),
+            Basis::Test { q, .. } => adjusted(q),
         };
         Row {
             id: both_names(metric),

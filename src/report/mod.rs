@@ -7,6 +7,7 @@ use crate::run::{Fact, Metric, Outcome, Replicate, Run, Session, Unit, PICOSECON
 use crate::summary::{Status, Summary};
 use crate::target::spec::DEFAULT;
 
+pub mod budget;
 pub mod check;
 pub mod compare;
 pub mod coverage;
@@ -15,6 +16,7 @@ pub mod explain;
 pub mod matrix;
 pub mod noise;
 pub mod number;
+pub mod plan;
 pub mod reference;
 pub mod row;
 pub mod terminal;

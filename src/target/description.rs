@@ -222,6 +222,20 @@ pub struct Places<'a> {
     pub tool: &'a str,
 }
 
+/// What is wrong with the text of the file `name`, and in which line.
+pub(crate) fn located(name: &str, text: &str, error: &toml::de::Error) -> String {
+    let line = error
+        .span()
+        .map_or(String::new(), |span| format!(":{}", line(text, span.start)));
+    format!("{name}{line}: {}", error.message().replace('\n', ", "))
+}
+
+/// The number of the line that holds this byte of a text.
+pub(crate) fn line(text: &str, at: usize) -> usize {
+    let before = text.get(..at).unwrap_or_default();
+    before.matches('\n').count() + 1
+}
+
 impl Description {
     /// Reads the text of the file `name`.
     ///
@@ -229,13 +243,8 @@ impl Description {
     ///
     /// What is wrong with it, and in which line or key.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
-        let description: Description = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(String::new(), |span| {
-                let before = text.get(..span.start).unwrap_or_default();
-                format!(":{}", before.matches('\n').count() + 1)
-            });
-            format!("{name}{line}: {}", error.message().replace('\n', ", "))
-        })?;
+        let description: Description =
+            toml::from_str(text).map_err(|error| located(name, text, &error))?;
         description
             .check()
             .map_err(|why| format!("{name}: {why}"))?;

@@ -1,0 +1,72 @@
+//! The option `--budget` of several commands: limits from a file, and what they make of a run.
+
+use std::fs;
+use std::path::Path;
+
+use super::{formatted, style, Failure};
+use crate::budget::{Budget, Judgement};
+use crate::cli::{self, Format, RunFormat};
+use crate::run::Run;
+use crate::{export, report};
+
+/// Reads a budget, where one is given.
+pub(super) fn read(path: Option<&Path>) -> Result<Option<Budget>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::Usage(format!("cannot read the budget {name}: {error}")))?;
+    let budget = Budget::parse(&name, &text).map_err(Failure::Usage)?;
+    Ok(Some(budget))
+}
+
+/// Judges a run by the budget in a file, where one is given.
+pub(super) fn judge(path: Option<&Path>, run: &Run) -> Result<Option<Judgement>, Failure> {
+    let judged = read(path)?.map(|budget| budget.judge(run));
+    judged.transpose().map_err(Failure::Usage)
+}
+
+/// A run and what became of its budget. A format that has no place for that leaves it to standard
+/// error.
+pub(super) fn formatted_with(
+    run: &Run,
+    judgement: &Judgement,
+    format: RunFormat,
+) -> Result<String, Failure> {
+    Ok(match format {
+        RunFormat::Own(Format::Table) => {
+            formatted(run, format)? + &report::budget::table(judgement, &style())
+        }
+        RunFormat::Own(Format::Json) => export::json::run_within(run, judgement),
+        RunFormat::Own(Format::Md) => {
+            export::markdown::run(run) + &export::markdown::budget(judgement)
+        }
+        RunFormat::Own(Format::Csv) | RunFormat::Foreign(_) => {
+            eprint!("{}", report::budget::table(judgement, &style()));
+            formatted(run, format)?
+        }
+    })
+}
+
+/// The exit status of a run or a comparison with its budget; what it deserves without one goes
+/// first, unless that is a verdict of a gate, of which the gravest counts.
+pub(super) fn graver(status: u8, judgement: Option<&Judgement>) -> u8 {
+    let Some(judgement) = judgement else {
+        return status;
+    };
+    let budget = if judgement.count("over") > 0 {
+        cli::REGRESSED
+    } else if judgement.count("inconclusive") > 0 {
+        cli::INCONCLUSIVE
+    } else if judgement.checks.is_empty() {
+        // Nothing that was judged is nothing that was kept.
+        cli::INCOMPARABLE
+    } else {
+        cli::OK
+    };
+    match (status, budget) {
+        (cli::OK, budget) => budget,
+        (status, cli::OK) => status,
+        (cli::REGRESSED..=cli::INCOMPARABLE, budget) => status.min(budget),
+        (status, _) => status,
+    }
+}

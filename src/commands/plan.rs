@@ -1,0 +1,40 @@
+//! The command `plan`: how many replicates find a change, from a pilot.
+
+use super::{picked, print, saved, style, tell_left_over, Failure, Outcome};
+use crate::cli::{self, TargetsFormat};
+use crate::compare::LEAST_MARGIN;
+use crate::plan::{Plan, Question};
+use crate::{export, filter, report, store};
+
+/// Plans from a saved run and shows what each metric needs.
+pub(super) fn plan(arguments: &cli::Plan) -> Outcome {
+    let question = Question {
+        change: arguments.change,
+        power: arguments.power,
+        margin: arguments.margin.max(LEAST_MARGIN),
+    };
+    if question.change <= question.margin {
+        return Err(Failure::Usage(format!(
+            "a change of {} % lies within the margin of {} %, where `compare` calls none; ask for \
+             a greater one",
+            report::plan::percent(question.change),
+            report::plan::percent(question.margin)
+        )));
+    }
+    let path = if let Some(path) = &arguments.file {
+        path.clone()
+    } else {
+        tell_left_over();
+        store::latest().map_err(Failure::Failed)?
+    };
+    let pilot = saved(&path)?;
+    let ids: Vec<&str> = pilot.metrics.iter().map(|one| one.id.as_str()).collect();
+    filter::verify(&arguments.filters, &ids).map_err(Failure::Usage)?;
+    let plan = Plan::of(&pilot, question, |id| picked(id, &arguments.filters));
+    let file = path.display().to_string();
+    let text = match arguments.format {
+        TargetsFormat::Table => report::plan::table(&plan, &file, &pilot, &style()),
+        TargetsFormat::Json => export::json::plan(&plan, &file),
+    };
+    print(text.as_bytes())
+}

@@ -1,0 +1,244 @@
+//! How many replicates find a change, as a table.
+
+use std::fmt::Write;
+
+use super::compare::{write_remark, Remark};
+use super::number::{count, Place};
+use super::row::UNAVAILABLE;
+use super::terminal::{dim_head, head, Ink, Style, GAP};
+use super::text::{paragraph, plain};
+use super::{grouped, plural};
+use crate::plan::{Estimate, Need, Plan, Planned, CAUTION, EXACT, MOST};
+use crate::run::Run;
+use crate::stats;
+
+/// The share of metrics that a plan is for, besides all.
+const MOST_METRICS: f64 = 0.9;
+/// A pilot of fewer replicates estimates a spread badly.
+const FEW: usize = 6;
+
+/// A plan as text: what was asked, a line for each metric, those that need the most replicates
+/// first, then how many metrics a number of replicates suffices for.
+#[must_use]
+pub fn table(plan: &Plan, file: &str, pilot: &Run, style: &Style) -> String {
+    let mut out = String::new();
+    let question = plan.question;
+    let asked = format!(
+        "a change of {} %, found in {} % of comparisons at the gate; margin {} %; a family of {}",
+        percent(question.change),
+        percent(question.power),
+        percent(question.margin),
+        plural(plan.family as u64, "metric")
+    );
+    let replicates = plural(plan.replicates as u64, "replicate");
+    for (label, text) in [("pilot", format!("{file}; {replicates}")), ("asked", asked)] {
+        let mut lines = String::new();
+        paragraph(&mut lines, &head(label), &plain(&text), style.width());
+        out.push_str(&dim_head(&lines, *style));
+    }
+    let rows = rows(plan);
+    if !rows.is_empty() {
+        out.push('\n');
+        write_rows(&mut out, &rows, *style);
+        paragraph(&mut out, "", LEGEND, style.width());
+    }
+    for remark in remarks(plan) {
+        out.push('\n');
+        write_remark(&mut out, &remark, *style);
+    }
+    out.push('\n');
+    for line in conclusions(plan, pilot) {
+        paragraph(&mut out, "", &line, style.width());
+    }
+    out
+}
+
+const LEGEND: &str =
+    "spread: of the pilot's replicates; sampling: the part of its square that the \
+    scatter of samples explains; seen: the least change that as many replicates as the pilot's \
+    find; find, none: replicates on each side that find the change, and that show an unchanged \
+    metric equivalent; samples: in each replicate, with which the pilot's number finds it.";
+
+/// A share in per cent, without digits that say nothing.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let hundredths = (share * 1e4).round() / 1e2;
+    hundredths.to_string()
+}
+
+struct Row {
+    id: String,
+    /// More is worse: what the table is sorted by.
+    rank: (usize, u64),
+    cells: [String; 6],
+}
+
+const TITLES: [&str; 6] = ["spread", "sampling", "seen", "find", "none", "samples"];
+
+fn rows(plan: &Plan) -> Vec<Row> {
+    let mut rows: Vec<Row> = plan
+        .metrics
+        .iter()
+        .filter_map(|metric| match &metric.need {
+            Need::Replicates(estimate) => Some(Row::of(metric, estimate)),
+            Need::Exact | Need::Unknown(_) => None,
+        })
+        .collect();
+    rows.sort_by(|a, b| b.rank.cmp(&a.rank).then_with(|| a.id.cmp(&b.id)));
+    rows
+}
+
+impl Row {
+    fn of(metric: &Planned, estimate: &Estimate) -> Self {
+        let share = |share: f64| {
+            let percent = share * 100.0;
+            format!(
+                "{} %",
+                Place::significant(percent, 2)
+                    .min(Place::decimals(1))
+                    .show(percent)
+            )
+        };
+        let number = |number: Option<usize>| match number {
+            Some(number) => count(number as u64),
+            None => format!(">{}", count(MOST as u64)),
+        };
+        let unavailable = || UNAVAILABLE.to_owned();
+        Row {
+            id: metric.id.clone(),
+            rank: (
+                estimate.to_find.unwrap_or(usize::MAX),
+                (estimate.upper * 1e9) as u64,
+            ),
+            cells: [
+                share(estimate.spread),
+                format!("{:.0} %", estimate.sampling * 100.0),
+                estimate.finds.map_or_else(unavailable, share),
+                number(estimate.to_find),
+                number(estimate.to_show_none),
+                estimate.samples.map_or_else(unavailable, count),
+            ],
+        }
+    }
+}
+
+fn write_rows(out: &mut String, rows: &[Row], style: Style) {
+    let mut widths = TITLES.map(str::len);
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(&row.cells) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let others: usize = widths.iter().map(|width| GAP + width).sum();
+    let room = style.width().saturating_sub(others);
+    let lengths = rows.iter().map(|row| plain(&row.id).chars().count());
+    let name = lengths.filter(|length| *length <= room).max().unwrap_or(0);
+    let line = |first: &str, cells: [&str; 6]| {
+        let mut line = format!("{first:<name$}");
+        for (cell, width) in cells.iter().zip(widths) {
+            let _ = write!(line, "{:GAP$}{cell:>width$}", "");
+        }
+        line
+    };
+    let _ = writeln!(out, "{}", style.paint(Ink::Bold, &line("", TITLES)));
+    for row in rows {
+        let id = plain(&row.id);
+        let cells = row.cells.each_ref().map(String::as_str);
+        if id.chars().count() > name {
+            let _ = writeln!(out, "{id}\n{}", line("", cells));
+        } else {
+            let _ = writeln!(out, "{}", line(&id, cells));
+        }
+    }
+}
+
+/// What is exact, and what nothing can be said of.
+fn remarks(plan: &Plan) -> Vec<Remark> {
+    let of = |test: &dyn Fn(&Need) -> Option<String>| -> Vec<(String, &str)> {
+        let metrics = plan.metrics.iter();
+        metrics
+            .filter_map(|metric| Some((test(&metric.need)?, metric.id.as_str())))
+            .collect()
+    };
+    let exact = format!("equal replicates: {EXACT} on each side show any difference");
+    let exact = of(&|need| (*need == Need::Exact).then(|| exact.clone()));
+    let unknown = of(&|need| match need {
+        Need::Unknown(why) => Some(why.clone()),
+        _ => None,
+    });
+    let mut remarks = Vec::new();
+    for (what, noted) in [("exact", exact), ("not planned", unknown)] {
+        for (text, of) in grouped(&noted, |(text, _)| text.clone()) {
+            remarks.push(Remark {
+                head: format!("{} {what}", of.len()),
+                text,
+                ids: of.iter().map(|(_, id)| (*id).to_owned()).collect(),
+            });
+        }
+    }
+    remarks
+}
+
+/// What the table comes to, in sentences.
+fn conclusions(plan: &Plan, pilot: &Run) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut numbers: Vec<usize> = [MOST_METRICS, 1.0]
+        .into_iter()
+        .filter_map(|share| plan.enough_for(share))
+        .chain([plan.replicates])
+        .filter(|number| *number > 0)
+        .collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    for number in numbers {
+        let (found, of) = plan.found_by(number);
+        if of == 0 {
+            continue;
+        }
+        let s = if number == 1 { "" } else { "s" };
+        let mut line = format!(
+            "{} replicate{s} on each side find {} % in {} of {}",
+            count(number as u64),
+            percent(plan.question.change),
+            count(found as u64),
+            plural(of as u64, "metric")
+        );
+        if let Some(time) = time(plan, pilot, number) {
+            let _ = write!(
+                line,
+                ", in about {time} s a side: run --runs {number} --time-budget {time}"
+            );
+        }
+        lines.push(line + ".");
+    }
+    let least = plan.metrics.iter().filter_map(|metric| match metric.need {
+        Need::Replicates(_) => Some(metric.replicates),
+        _ => None,
+    });
+    if let Some(least) = least.min() {
+        let bound = stats::chi_square_quantile(1.0 - CAUTION, least - 1);
+        let times = bound.map_or(1.0, |bound| ((least - 1) as f64 / bound).sqrt());
+        let what = if least < FEW {
+            "So few replicates say little of the spread; a pilot of ten says more. "
+        } else {
+            ""
+        };
+        lines.push(format!(
+            "{what}Planned with {times:.1} times the spread that {least} replicates show: the \
+             spread is less with {} % confidence.",
+            percent(CAUTION)
+        ));
+    }
+    lines
+}
+
+/// Seconds that so many replicates take, with the samples of the pilot; `None` where its time was
+/// not bounded, so that it does not say.
+fn time(plan: &Plan, pilot: &Run, replicates: usize) -> Option<u64> {
+    let fact = pilot.host.iter().find(|fact| fact.name == "time_budget")?;
+    let seconds: f64 = fact.value.strip_suffix(" s")?.parse().ok()?;
+    let runs = pilot.host.iter().find(|fact| fact.name == "runs");
+    let runs = runs.and_then(|fact| fact.value.parse().ok());
+    let runs = runs.unwrap_or(plan.replicates).max(1);
+    Some((seconds * replicates as f64 / runs as f64).ceil() as u64)
+}

@@ -1,0 +1,250 @@
+//! Comparisons and budgets as JUnit XML, read back by a parser of others.
+
+#[path = "common/saved.rs"]
+mod saved;
+#[path = "common/seen.rs"]
+mod seen;
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+use kernmark::budget::Budget;
+use kernmark::compare::{Comparison, Options, Verdict};
+use kernmark::export::junit;
+use kernmark::matrix::Column;
+use kernmark::report::compare::Origin;
+use kernmark::run::{Fact, Run};
+use kernmark::session::Reader;
+use proptest::prelude::*;
+use roxmltree::{Document, Node};
+use saved::stream;
+use seen::Seen;
+
+const TEN: [u64; 10] = [1000, 1001, 1003, 998, 999, 1002, 1004, 997, 996, 1005];
+
+fn values(percent: u64) -> Vec<Vec<u64>> {
+    let five = |value: &u64| vec![value * percent / 100; 5];
+    TEN.iter().map(five).collect()
+}
+
+fn noisy() -> Vec<Vec<u64>> {
+    TEN.iter().map(|v| vec![(v - 990) * 100; 5]).collect()
+}
+
+fn none() -> Vec<Vec<u64>> {
+    vec![Vec::new(); 10]
+}
+
+fn base() -> String {
+    let metrics = [
+        ("semaphore.take", values(100)),
+        ("semaphore.give", values(100)),
+        ("mutex.lock", noisy()),
+        ("fifo.put", values(100)),
+    ];
+    stream("cycles", &[("cpu_model", "EPYC")], &metrics)
+}
+
+fn slow(cpu: &str) -> String {
+    let metrics = [
+        ("semaphore.take", values(105)),
+        ("semaphore.give", values(100)),
+        ("mutex.lock", noisy()),
+        ("fifo.put", none()),
+        ("lifo.put", values(100)),
+    ];
+    stream("cycles", &[("cpu_model", cpu)], &metrics)
+}
+
+/// A folder with two saved runs and a budget, and the tool in it.
+fn run(cpu: &str, arguments: &str) -> Seen {
+    let bed = tempfile::tempdir().unwrap();
+    let limits = "[[limit]]\nmetric = \"semaphore.*\"\nwhy = \"A & B\"\nmax = \"1.02 us\"\n\
+        [[limit]]\nmetric = \"fifo.put\"\np99 = \"1 s\"\n";
+    for (name, text) in [
+        ("base", base()),
+        ("new", slow(cpu)),
+        ("limits.toml", limits.to_owned()),
+    ] {
+        fs::write(bed.path().join(name), text).unwrap();
+    }
+    Command::new(env!("CARGO_BIN_EXE_kernmark"))
+        .args(format!("compare base new --format junit{arguments}").split(' '))
+        .current_dir(bed.path())
+        .env_clear()
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+        .into()
+}
+
+fn named<'a>(document: &'a Document, tag: &str) -> Vec<Node<'a, 'a>> {
+    let all = document.descendants();
+    all.filter(|node| node.has_tag_name(tag)).collect()
+}
+
+/// How each test case ended; `passed` where it holds nothing that says otherwise.
+fn ended(document: &Document) -> Vec<(String, String)> {
+    let of = |case: &Node| {
+        let end = case.children().find(|child| {
+            let ends = ["failure", "error", "skipped"];
+            ends.contains(&child.tag_name().name())
+        });
+        let end = end.map_or("passed", |end| end.tag_name().name());
+        let name = case.attribute("name").unwrap();
+        (name.to_owned(), end.to_owned())
+    };
+    named(document, "testcase").iter().map(of).collect()
+}
+
+/// Asserts that a document says how many of its cases ended in which way.
+#[track_caller]
+fn counts_hold(document: &Document) {
+    let root = document.root_element();
+    for suite in named(document, "testsuite").into_iter().chain([root]) {
+        for (attribute, tag) in [
+            ("tests", "testcase"),
+            ("failures", "failure"),
+            ("errors", "error"),
+            ("skipped", "skipped"),
+        ] {
+            let held = suite.descendants().filter(|n| n.has_tag_name(tag)).count();
+            // Jenkins' schema knows no `skipped` of all suites.
+            if suite != root || tag != "skipped" {
+                assert_eq!(
+                    suite.attribute(attribute),
+                    Some(&*held.to_string()),
+                    "{tag}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_gate_refuses_fails_and_what_was_not_shown_is_skipped() {
+    let all = " --fail-on regression,inconclusive,incomparable,missing";
+    for (cpu, gate, status, ends) in [
+        (
+            "EPYC",
+            "",
+            0,
+            ["passed", "passed", "skipped", "skipped", "skipped"],
+        ),
+        (
+            "EPYC",
+            " --fail-on regression",
+            3,
+            ["failure", "passed", "skipped", "skipped", "skipped"],
+        ),
+        (
+            "EPYC",
+            all,
+            3,
+            ["failure", "passed", "failure", "failure", "skipped"],
+        ),
+        (
+            "Xeon",
+            all,
+            5,
+            ["failure", "failure", "failure", "failure", "skipped"],
+        ),
+        ("Xeon", "", 0, ["skipped"; 5]),
+    ] {
+        let seen = run(cpu, gate);
+        seen.expect(status, "<testsuites ", "");
+        let document = Document::parse(&seen.out).unwrap();
+        counts_hold(&document);
+        let mut cases = ended(&document);
+        if cpu == "Xeon" && !gate.is_empty() {
+            let first = cases.remove(0);
+            assert_eq!(first, ("something was compared".into(), "error".into()));
+        }
+        let found: Vec<&str> = cases.iter().map(|(_, end)| end.as_str()).collect();
+        assert_eq!(found, ends, "{cpu}{gate}");
+        let names: Vec<&str> = cases.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "semaphore.take",
+                "semaphore.give",
+                "mutex.lock",
+                "fifo.put",
+                "lifo.put"
+            ]
+        );
+    }
+}
+
+#[test]
+fn budgets_are_test_cases_too() {
+    let seen = run("EPYC", " --fail-on regression --budget limits.toml");
+    seen.expect(3, "<testsuites ", "");
+    let document = Document::parse(&seen.out).unwrap();
+    counts_hold(&document);
+    let of_budget = ended(&document).split_off(5);
+    let found: Vec<(&str, &str)> = of_budget.iter().map(|(a, b)| (&**a, &**b)).collect();
+    assert_eq!(
+        found,
+        [
+            ("semaphore.take max", "failure"),
+            ("semaphore.give max", "passed"),
+            ("fifo.put p99", "failure"),
+        ]
+    );
+    assert_snapshot!("junit", seen.out);
+}
+
+fn read(text: &str) -> Run {
+    let mut reader = Reader::new();
+    for line in text.as_bytes().split_inclusive(|byte| *byte == b'\n') {
+        reader.line(line);
+    }
+    reader.finish()
+}
+
+fn side(name: &str, file: &str, run: Run) -> Origin {
+    Origin {
+        files: vec![file.to_owned()],
+        column: Column {
+            name: name.to_owned(),
+            run,
+        },
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_breaks_it(
+        id in "[\\x00-\\u{ffff}]{0,12}|[<>&\"'\\]!-]{1,9}|\\u{fffe}\\u{ffff}\\x0b",
+        reason in any::<String>(),
+        why in "[ -~]{0,20}",
+    ) {
+        let mut base = read(&base());
+        let mut new = base.clone();
+        base.metrics[0].id = id.clone();
+        new.metrics[0].id = id.clone();
+        new.metrics[1].replicates.iter_mut().for_each(|replicate| {
+            replicate.outcome = kernmark::run::Outcome::Failed(reason.clone());
+        });
+        let fact = |value: &str| Fact { name: "board".into(), value: value.into() };
+        base.host.push(fact("a"));
+        new.host.push(fact(&reason));
+        let comparison = Comparison::of(&base, &new, Options::default());
+        let limit = format!("[[limit]]\nmetric = \"*\"\nmax = \"1 ns\"\nwhy = {why:?}\n");
+        let judgement = Budget::parse(&reason, &limit).map(|budget| budget.judge(&new).unwrap());
+        let sides = [side("base", &id, base), side("new", &reason, new)];
+        let text = junit::comparison(&comparison, &sides, &Verdict::ALL, judgement.as_ref().ok());
+        let document = Document::parse(&text).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        counts_hold(&document);
+        // Whatever needs no care is as it was.
+        let ordinary = |c: char| c.is_ascii() && !c.is_ascii_control();
+        if id.chars().all(ordinary) {
+            let cases = ended(&document);
+            prop_assert!(cases.iter().any(|(name, _)| *name == id), "{:?}", cases);
+        }
+    }
+}
