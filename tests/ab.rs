@@ -121,13 +121,13 @@ impl Bed {
         self.run(&[&["ab", &base, &new, "--seed", "1"], more].concat())
     }
 
-    /// The saved runs of a side: `base`, `new` or, of all, ``.
-    fn saved(&self, side: &str) -> Vec<PathBuf> {
+    /// The saved runs whose names have this part.
+    fn saved(&self, part: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.path("data/kernmark/runs"));
         let mut paths: Vec<PathBuf> = entries
             .map(|all| all.map(|entry| entry.unwrap().path()).collect())
             .unwrap_or_default();
-        paths.retain(|path| path.to_str().unwrap().contains(side));
+        paths.retain(|path| path.to_str().unwrap().contains(part));
         paths.sort();
         paths
     }
@@ -192,8 +192,8 @@ fn what_both_sides_share_hides_no_change() {
     assert_eq!(again.out, seen.out);
     // Without their blocks nobody could tell.
     for side in ["base", "new"] {
-        let bare = thinned(&bed.only(side), |_, line| !line.contains("name=block"));
-        fs::write(bed.path(&format!("{side}.km")), bare).unwrap();
+        let without = thinned(&bed.only(side), |_, line| !line.contains("name=block"));
+        fs::write(bed.path(&format!("{side}.km")), without).unwrap();
     }
     let blind = bed.compare("base.km", "new.km", &["--across"]);
     blind.expect(0, "1 inconclusive", "");
@@ -251,7 +251,7 @@ fn runs_of_two_measurements_do_not_belong_together() {
         "--base",
         bed.saved("-base-00000002")[0].to_str().unwrap(),
         "--new",
-        &bed.saved("-new-00000001")[0].to_str().unwrap(),
+        bed.saved("-new-00000001")[0].to_str().unwrap(),
     ]
     .map(str::to_owned);
     let more: Vec<&str> = more.iter().map(String::as_str).collect();

@@ -661,22 +661,25 @@ fn a_machine_that_drifts_hides_less_from_turns() {
     let mut found = [0, 0];
     for _ in 0..100 {
         let [base, new] = machine.turns(10, 8, 1.04);
-        let bare = [&base, &new].map(|run| {
+        let blind = [&base, &new].map(|run| {
             let mut run = run.clone();
             run.sessions
                 .iter_mut()
                 .for_each(|session| session.facts.truncate(1));
             run
         });
-        for (count, pair) in found.iter_mut().zip([[&base, &new], [&bare[0], &bare[1]]]) {
+        for (count, pair) in found
+            .iter_mut()
+            .zip([[&base, &new], [&blind[0], &blind[1]]])
+        {
             *count += compared(pair[0], pair[1]).count_at_gate(Verdict::Regressed);
         }
     }
     println!("1,000 comparisons in turns, unchanged: {significant} with a p value that holds");
-    let [turns, bare] = found;
-    println!("800 changes of 4 %: {turns} found within blocks, {bare} without");
+    let [turns, without] = found;
+    println!("800 changes of 4 %: {turns} found within blocks, {without} without");
     assert!(significant <= 70, "{significant} of 1000");
-    assert!(turns > 2 * bare, "{turns} {bare}");
+    assert!(turns > 2 * without, "{turns} {without}");
 }
 
 #[test]
