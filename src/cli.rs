@@ -111,7 +111,8 @@ pub enum Command {
     /// A and B are measured replicate by replicate, in random order within blocks, so that what
     /// changes on the machine meanwhile befalls both. Both runs are saved; `kernmark compare` says
     /// the same of the two files. --runs and --samples are for each side, --time-budget is for both
-    /// together. Two agents on one Linux are two commands: 'exec:AGENT run'.
+    /// together; where `run` would make one replicate, this makes two of instructions that are
+    /// exact, and ten of what takes no orders. Two agents on one Linux are two commands: 'exec:AGENT run'.
     #[command(after_help = after_help())]
     Ab(Ab),
     /// Find out how far unchanged runs lie apart here, for compare and ab to allow for

@@ -406,7 +406,7 @@ fn how_far_unchanged_runs_lie_apart_is_the_least_margin_from_then_on() {
     let seen = bed.run(&[&["noise", "--rounds", "3"], &on[..]].concat());
     seen.expect(0, "3 runs of 1 metric", "run 3 of 3");
     seen.expect(0, "1 false alarm in 1 comparison of unchanged runs", "");
-    seen.expect(0, "a.b       4 %", "");
+    seen.expect(0, "  a.b    4.00 %\n", "");
     let runs = bed.saved("-exec-");
     assert_eq!(runs.len(), 3, "each is a run of its own");
     let path = |at: usize| runs[at].to_str().unwrap();

@@ -55,7 +55,8 @@ pub fn table(noise: &Noise, path: &Path, style: &Style) -> String {
     let longest = high.iter().map(|(id, _)| plain(id).chars().count()).max();
     for (id, floor) in high {
         let width = longest.unwrap_or(0).min(style.width().saturating_sub(14));
-        let _ = writeln!(out, "{INDENT}{:<width$}  {:>8}", plain(id), percent(floor));
+        let percent = floor * 100.0;
+        let _ = writeln!(out, "{INDENT}{:<width$}  {percent:>6.2} %", plain(id));
     }
     out
 }
