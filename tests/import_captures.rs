@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 
 use kernmark::import::{self, Figure, Imported, Problem};
-use kernmark::run::{Stat, Unit};
+use kernmark::run::Stat;
 
 fn capture(name: &str) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/import");
