@@ -334,8 +334,38 @@ fn ways((base, new): (usize, usize)) -> f64 {
 /// The least two-sided p value of a permutation test of blocks with so many values on each side.
 #[must_use]
 pub fn least_p(sizes: &[(usize, usize)]) -> f64 {
-    let ways: f64 = sizes.iter().copied().map(ways).product();
-    (2.0 / ways).min(1.0)
+    let all: f64 = sizes.iter().copied().map(ways).product();
+    let least = if divided(sizes).is_some() {
+        2.0 / all
+    } else {
+        (2.0 / all).max(2.0 / DRAWN_AT_MOST as f64)
+    };
+    least.min(1.0)
+}
+
+/// The blocks of the left and of the right half by which all arrangements are counted; one block
+/// is its own two halves. `None` where there are more arrangements than can be counted in good
+/// time.
+fn divided(sizes: &[(usize, usize)]) -> Option<[Vec<usize>; 2]> {
+    if let [(x, y)] = *sizes {
+        // The values that come and those that go: as many of each.
+        let most = x.min(y);
+        let sums = |n: usize| (0..=most).map(|k| choose(n, k)).sum::<f64>();
+        return (sums(x) + sums(y) <= MOST_SUMS).then(|| [vec![0], vec![0]]);
+    }
+    // Of each half: its blocks, their arrangements, and how many lists these make.
+    let mut halves = [(Vec::new(), 1.0, 1_usize), (Vec::new(), 1.0, 1)];
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_by(|a, b| ways(sizes[*b]).total_cmp(&ways(sizes[*a])));
+    for block in order {
+        let smaller = usize::from(halves[1].1 < halves[0].1);
+        let (of, all, lists) = &mut halves[smaller];
+        of.push(block);
+        *all *= ways(sizes[block]);
+        *lists += sizes[block].0.min(sizes[block].1);
+    }
+    let [(left, l_all, l_lists), (right, r_all, r_lists)] = halves;
+    (l_all * r_lists as f64 + r_all * l_lists as f64 <= MOST_SUMS).then_some([left, right])
 }
 
 /// The sums of all subsets of sorted values, by size, each list sorted.
@@ -376,47 +406,30 @@ struct Halves {
 impl Halves {
     /// `None` where there are more arrangements than can be counted in good time.
     fn of(blocks: &[Block]) -> Option<Self> {
-        let lists = |(x, y): (usize, usize)| x.min(y) + 1;
+        let halves = divided(&sizes(blocks))?;
         if let [(x, y)] = blocks {
             // The values that come and those that go: as many of each.
             let most = x.len().min(y.len());
-            let sums = |n: usize| (0..=most).map(|k| choose(n, k)).sum::<f64>();
-            return (sums(x.len()) + sums(y.len()) <= MOST_SUMS).then(|| {
-                // Logarithms of times are far from 0 and close together.
-                let centred =
-                    |values: &[f64]| -> Vec<f64> { values.iter().map(|v| v - x[0]).collect() };
-                Halves {
-                    left: subset_sums(&centred(x), most),
-                    right: subset_sums(&centred(y), most),
-                    pairs: (0..=most).map(|k| (k, k, k)).collect(),
-                }
+            // Logarithms of times are far from 0 and close together.
+            let centred =
+                |values: &[f64]| -> Vec<f64> { values.iter().map(|v| v - x[0]).collect() };
+            return Some(Halves {
+                left: subset_sums(&centred(x), most),
+                right: subset_sums(&centred(y), most),
+                pairs: (0..=most).map(|k| (k, k, k)).collect(),
             });
         }
-        // Of each half: its blocks, their arrangements, and the most that these exchange.
-        let mut halves = [(Vec::new(), 1.0, 1), (Vec::new(), 1.0, 1)];
-        let mut order: Vec<&Block> = blocks.iter().collect();
-        order.sort_by(|a, b| ways((b.0.len(), b.1.len())).total_cmp(&ways((a.0.len(), a.1.len()))));
-        for block in order {
-            let size = (block.0.len(), block.1.len());
-            let smaller = usize::from(halves[1].1 < halves[0].1);
-            let (of, all, most) = &mut halves[smaller];
-            of.push(block);
-            *all *= ways(size);
-            *most += lists(size) - 1;
-        }
-        let [(left, l_all, l_most), (right, r_all, r_most)] = halves;
-        (l_all * r_most as f64 + r_all * l_most as f64 <= MOST_SUMS).then(|| {
-            let negative = |lists: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
-                let turn = |list: Vec<f64>| list.into_iter().rev().map(|gain| -gain).collect();
-                lists.into_iter().map(turn).collect()
-            };
-            let (left, right) = (gains(&left), negative(gains(&right)));
-            let pairs = (0..left.len()).flat_map(|i| (0..right.len()).map(move |j| (i, j, i + j)));
-            Halves {
-                pairs: pairs.collect(),
-                left,
-                right,
-            }
+        let of = |half: &[usize]| -> Vec<&Block> { half.iter().map(|at| &blocks[*at]).collect() };
+        let negative = |lists: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+            let turn = |list: Vec<f64>| list.into_iter().rev().map(|gain| -gain).collect();
+            lists.into_iter().map(turn).collect()
+        };
+        let (left, right) = (gains(&of(&halves[0])), negative(gains(&of(&halves[1]))));
+        let pairs = (0..left.len()).flat_map(|i| (0..right.len()).map(move |j| (i, j, i + j)));
+        Some(Halves {
+            pairs: pairs.collect(),
+            left,
+            right,
         })
     }
 
@@ -679,7 +692,7 @@ impl Drawn {
             estimate: 0.0,
             interval,
             p: p.min(1.0),
-            least_p: least_p(&self.sizes).max(2.0 / DRAWN_AT_MOST as f64),
+            least_p: least_p(&self.sizes),
         }
     }
 }

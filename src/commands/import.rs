@@ -55,9 +55,10 @@ pub(super) fn imported(
 fn tell_formats(path: &Path, wanted: Option<&'static import::Format>) {
     eprintln!("looked in {} for:", plain(&path.display().to_string()));
     let formats = wanted.map_or(FORMATS.to_vec(), |format| vec![format]);
+    let width = formats.iter().map(|format| format.name.len()).max();
     for format in formats {
         let mut lines = String::new();
-        let head = format!("  {:<18}", format.name);
+        let head = format!("  {:<1$}  ", format.name, width.unwrap_or(0));
         paragraph(&mut lines, &head, format.mark, WIDTH);
         eprint!("{lines}");
     }

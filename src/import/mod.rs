@@ -462,7 +462,7 @@ mod tests {
         };
         assert_eq!(
             (format.name, why.as_str()),
-            ("hyperfine", "results[0].times[0]: no time in seconds")
+            ("hyperfine", "results[0].times[0]: no number")
         );
     }
 
