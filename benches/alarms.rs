@@ -1,8 +1,8 @@
 //! Does `kernmark compare` cry wolf on real runs, and does it find what changed?
 //!
 //! 1. *False alarms*: runs of the unchanged machine one after another, each compared with the next
-//!    and with one of half the bench later. A verdict of `regressed` or `improved` at the gate is
-//!    a false alarm, whichever metric has it.
+//!    and, for information, with one of half the bench later. A verdict of `regressed` or
+//!    `improved` at the gate is a false alarm, whichever metric has it.
 //! 2. *Changes found*: ten operations are made 5 % dearer by a delay inside of what is measured
 //!    (`benches/delayed`), and sides with and without it are compared: once one after the other,
 //!    once with replicates that take turns. The base is the same program with delays of 0. How
@@ -385,8 +385,9 @@ fn unchanged(bench: &mut Bench, comparisons: usize) -> Result<bool> {
         next[0].len(),
         load_average()
     );
-    let few = report_alarms("next to each other", &next);
-    Ok(report_alarms("half the time apart", &later) && few)
+    // What drifts over minutes is for `ab` to take out, and for `noise` to allow for.
+    report_alarms("half the time apart", &later);
+    Ok(report_alarms("next to each other", &next))
 }
 
 /// How the replicates of two sides follow each other.

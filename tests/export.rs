@@ -268,7 +268,7 @@ fn show_prints_the_format_and_says_what_is_lost() {
     refused.expect(
         1,
         "",
-        "zephyr knows time only, and this run counts instructions",
+        "zephyr knows time only, and this run has none; choose another format",
     );
     assert_eq!(refused.out, "");
     // A run with failures fails, whatever it is printed as.

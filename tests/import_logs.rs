@@ -660,7 +660,7 @@ fn zircon_gives_exactly_the_published_figures() {
     assert_eq!(sources.len(), 2);
     let rows: Vec<(&Row, &str)> = sources
         .iter()
-        .zip(["zircon-2017-08-17", "zircon-2018-01-02"])
+        .zip(["zircon/2017-08-17", "zircon/2018-01-02"])
         .flat_map(|(source, dataset)| source.rows.iter().map(move |row| (row, dataset)))
         .collect();
     let expected: Vec<csv::StringRecord> = published.records().map(|r| r.expect("a row")).collect();
