@@ -13,6 +13,7 @@ use serde::Deserialize;
 use crate::filter;
 use crate::import::{self, fact, picosecond_clock, records, Imported, Row, Source};
 use crate::report::plural;
+use crate::report::IMPORTED;
 use crate::run::{Clock, Metric, Run, Stat, Unit};
 use crate::session::Reader;
 
@@ -308,7 +309,7 @@ impl Reference {
             format: &FORMAT,
             sources: vec![self.source()?],
         };
-        let stream = records::stream(imported, &[fact("reference", &self.path)]);
+        let stream = records::stream(imported, &[fact(IMPORTED, &self.to_string())]);
         let mut reader = Reader::new();
         for line in stream.lines() {
             reader.line(line.as_bytes());

@@ -6,7 +6,7 @@
 //! `fuchsiaperf-schema` is the example of Fuchsia's description of the format. `sel4bench-summaries`
 //! and `sel4bench-console` are figures that the sel4bench-results repository publishes of a Skylake
 //! (19 March 2026), laid out as sel4bench prints them; the second half of `sel4bench-truncated` is from
-//! pull request 30 of sel4bench. `go-replicates` and `go-instructions` are laid out as kernmark exports.
+//! pull request 30 of sel4bench, the raw values of its first set were put in front of it by hand. `go-replicates` and `go-instructions` are laid out as kernmark exports.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -27,14 +27,16 @@ const NEGATIVE: f64 = 1.0 / 256.0;
 pub fn check(source: &mut Source) {
     let clock = Frequency::of(source);
     let values: Vec<Option<f64>> = source.rows.iter().map(|row| value(&row.figure)).collect();
-    let stopped = values.iter().flatten().count() > 1 && values.iter().flatten().all(|v| *v == 0.0);
+    let is_zero = |row: &Row| greatest(&row.figure) == Some(0.0);
+    let measured = || source.rows.iter().zip(&values).filter(|(_, v)| v.is_some());
+    let stopped = measured().count() > 1 && measured().all(|(row, _)| is_zero(row));
     let reasons: Vec<Option<String>> = (0..values.len())
         .map(|at| {
             let row = &source.rows[at];
             let Some(value) = values[at] else {
                 return nothing(&row.figure);
             };
-            zero(value, stopped)
+            zero(is_zero(row), stopped)
                 .or_else(|| negative(least(&row.figure).unwrap_or(value)))
                 .or_else(|| unsigned(greatest(&row.figure).unwrap_or(value)))
                 .or_else(|| wrapped(&values, at, samples(&row.figure)))
@@ -110,13 +112,14 @@ fn nothing(figure: &Figure) -> Option<String> {
     }
 }
 
-fn zero(value: f64, stopped: bool) -> Option<String> {
+/// What is 0 throughout; a distribution whose lower half is 0 has a coarse clock and is one.
+fn zero(is_zero: bool, stopped: bool) -> Option<String> {
     let why = if stopped {
         "0, as all others: its clock did not run"
     } else {
         "0: less than its clock can tell, or not measured"
     };
-    (value == 0.0).then(|| why.to_owned())
+    is_zero.then(|| why.to_owned())
 }
 
 fn negative(least: f64) -> Option<String> {

@@ -72,7 +72,9 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
         benchmarks[place].add(&row, &kind)?;
     }
     let context = document.object("context");
+    // Whose machine it is stays with the file, as with runs of our own.
     let told = context.iter().flat_map(Object::scalars);
+    let told = told.filter(|(name, _)| *name != "host_name");
     let mut facts = vec![fact("tool", "Google Benchmark")];
     facts.extend(told.map(|(name, value)| fact(name, &value)));
     Ok(vec![Source {

@@ -70,15 +70,14 @@ impl Stream {
                 Some(&fact.value),
             );
         }
+        if let Some(why) = &source.cut {
+            self.record("info", &[("name", "cut_off")], Some(why));
+        }
         for (row, id) in source.rows.iter().zip(ids(&source.rows)) {
             self.row(row, &id);
         }
         match &source.cut {
-            // A longer text would need a second record, which cannot come after the first.
-            Some(why) => {
-                let short: String = why.chars().take(60).collect();
-                self.record("cut", &[], Some(&short));
-            }
+            Some(_) => self.record("cut", &[], Some("the source is not whole")),
             None => self.record("bye", &[("records", &self.next.to_string())], None),
         }
     }

@@ -1,0 +1,186 @@
+//! `kernmark import`, and other tools' files where runs are taken, as their users see them.
+
+#[path = "common/seen.rs"]
+mod seen;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use seen::Seen;
+use tempfile::TempDir;
+
+/// A folder to work in, which is also the home.
+struct Bed(TempDir);
+
+impl Bed {
+    fn new() -> Self {
+        Bed(tempfile::tempdir().unwrap())
+    }
+
+    fn run(&self, arguments: &[&str]) -> Seen {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kernmark"));
+        command
+            .args(arguments)
+            .current_dir(&self.0)
+            .env("HOME", self.0.path())
+            .env_remove("XDG_DATA_HOME")
+            .env("COLUMNS", "100");
+        Seen::from(command.output().unwrap())
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        fs::write(self.0.path().join(name), text).unwrap();
+        name.to_owned()
+    }
+
+    fn saved(&self) -> Vec<PathBuf> {
+        let runs = self.0.path().join(".local/share/kernmark/runs");
+        let entries = fs::read_dir(runs).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+fn capture(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/import");
+    folder.join(name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_import_is_a_saved_run() {
+    let bed = Bed::new();
+    let file = capture("zephyr-latency-3.6.txt");
+    let seen = bed.run(&["import", &file]);
+    seen.expect(0, "9 measured, 0 skipped, 0 failed", "saved: ");
+    seen.expect(0, "yield.preemptive.ctx.k_to_k        2,740", "");
+    assert!(seen.out.contains("zephyr-latency-3.6.txt") && seen.out.contains("mean"));
+    assert_eq!(bed.saved().len(), 1);
+    // The latest run is the one that was imported; the file itself shows the same.
+    assert_eq!(bed.run(&["show"]).out, seen.out);
+    assert_eq!(bed.run(&["show", &file]).out, seen.out);
+}
+
+#[test]
+fn several_files_are_replicates_that_a_test_can_judge() {
+    let bed = Bed::new();
+    let side = |name: &str, level: f64| -> String {
+        let boots: Vec<String> = (0..6)
+            .map(|boot| {
+                let cycles = (level + f64::from(boot)) as u64;
+                let ns = cycles * 1_000_000 / 120_000;
+                let row = format!("thread.yield : {cycles} cycles , {ns} ns :\n");
+                let log = format!(
+                    "*** Booting Zephyr OS build v4.0.0 ***\nSTART - Time Measurement\n{row}\
+                     PROJECT EXECUTION SUCCESSFUL\n"
+                );
+                bed.write(&format!("{name}{boot}.log"), &log)
+            })
+            .collect();
+        let out = format!("{name}.km");
+        let mut arguments = vec!["import", "-o", &out];
+        arguments.extend(boots.iter().map(String::as_str));
+        bed.run(&arguments).expect(0, "6 replicates", "saved: ");
+        out
+    };
+    let (base, new) = (side("base", 1000.0), side("new", 1200.0));
+    let gate = ["compare", &base, &new, "--fail-on", "regression"];
+    bed.run(&gate).expect(3, "1 regressed", "");
+    // One boot has a mean and nothing to judge it by.
+    let alone = [
+        "compare",
+        "base0.log",
+        "new0.log",
+        "--fail-on",
+        "regression",
+    ];
+    bed.run(&alone).expect(0, "no test can judge", "");
+    let strict = [
+        "compare",
+        "base0.log",
+        "new0.log",
+        "--fail-on",
+        "inconclusive",
+    ];
+    bed.run(&strict).expect(4, "1.200", "");
+}
+
+#[test]
+fn what_is_wrong_with_a_log_is_said() {
+    let bed = Bed::new();
+    let boot = "*** Booting Zephyr OS build v4.0.0 ***\nSTART - Time Measurement\n";
+    let rows = |cycles: [u64; 5]| -> String {
+        let row = |(at, c): (usize, u64)| format!("op.{at} : {c} cycles , {} ns :\n", c * 10);
+        cycles.into_iter().enumerate().map(row).collect()
+    };
+    let end = "PROJECT EXECUTION SUCCESSFUL\n";
+    for (name, log, told) in [
+        (
+            "zeros",
+            rows([0; 5]) + end,
+            "5 failed: 0, as all others: its clock did not run",
+        ),
+        (
+            "unsigned",
+            rows([300, 301, 4_294_967_290, 302, 303]) + end,
+            "1 failed: 4294967290 is just below 2^32",
+        ),
+        (
+            "wrap",
+            rows([120, 130, 33_684, 140, 125]) + end,
+            "1 failed: 33684 is 1 x 2^25/1000 above its neighbours",
+        ),
+        (
+            "clock",
+            rows([120, 130, 150, 140, 125]) + "op.9 : 100 cycles , 5000 ns :\n" + end,
+            "most rows say 100.0000 MHz",
+        ),
+        ("cut", rows([120, 130, 150, 140, 125]), "1 session cut off"),
+    ] {
+        let file = bed.write(name, &format!("{boot}{log}"));
+        bed.run(&["show", &file]).expect(1, told, "");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_says_why_and_leaves_nothing() {
+    let bed = Bed::new();
+    let text = bed.write("text", "words\n");
+    bed.run(&["import", &text]).expect(
+        1,
+        "",
+        "neither a run of kernmark nor a format that is known",
+    );
+    let json = bed.write("json", "{\"results\": [");
+    bed.run(&["import", &json])
+        .expect(1, "", "looks like JSON and is broken");
+    bed.run(&["import", "none"])
+        .expect(1, "", "cannot read none");
+    bed.run(&["import", "--as", "tea", &text])
+        .expect(2, "", "[possible values: cyclictest");
+    let other = capture("hyperfine-plain.json");
+    bed.run(&["import", "--as", "lmbench", &other])
+        .expect(1, "", "neither");
+    let taken = bed.write("taken", "kept");
+    bed.run(&["import", "-o", &taken, &other])
+        .expect(1, "", "exists and is not overwritten");
+    assert_eq!(
+        fs::read_to_string(bed.0.path().join("taken")).unwrap(),
+        "kept"
+    );
+    assert!(bed.saved().is_empty());
+}
+
+#[test]
+fn two_formats_in_one_file_are_ambiguous_until_one_is_chosen() {
+    let bed = Bed::new();
+    let read = |name: &str| fs::read_to_string(capture(name)).unwrap();
+    let both = read("zephyr-latency-3.6.txt") + &read("lmbench-lat_ctx.txt");
+    let file = bed.write("both.log", &both);
+    bed.run(&["import", &file]).expect(
+        1,
+        "",
+        "more than one format: zephyr-latency, lmbench; --as says which",
+    );
+    bed.run(&["import", "--as", "lmbench", &file])
+        .expect(0, "3 measured", "saved: ");
+}
