@@ -184,3 +184,36 @@ fn two_formats_in_one_file_are_ambiguous_until_one_is_chosen() {
     bed.run(&["import", "--as", "lmbench", &file])
         .expect(0, "3 measured", "saved: ");
 }
+
+#[test]
+fn what_was_exported_for_benchstat_comes_back_replicate_by_replicate() {
+    let bed = Bed::new();
+    let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/export/time.run");
+    let exported = bed.run(&["show", run.to_str().unwrap(), "--format", "go"]);
+    let file = bed.write("run.txt", &exported.out);
+    let medians = |path: &str| -> Vec<(String, Vec<f64>)> {
+        let seen = bed.run(&["show", path, "--format", "json"]);
+        let run: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+        let measured = run["metrics"].as_array().unwrap().iter();
+        measured
+            .filter(|metric| metric["status"] == "ok")
+            .map(|metric| {
+                let values = metric["replicate_medians"].as_array().unwrap().iter();
+                let id = metric["id"].as_str().unwrap().to_owned();
+                (id, values.map(|value| value.as_f64().unwrap()).collect())
+            })
+            .collect()
+    };
+    let (before, after) = (medians(run.to_str().unwrap()), medians(&file));
+    assert!(before.len() >= 3, "{before:?}");
+    assert_eq!(before.len(), after.len(), "{after:?}");
+    for ((id, values), (same, again)) in before.iter().zip(&after) {
+        assert_eq!((id, values.len()), (same, again.len()));
+        // An import keeps picoseconds; each session has measured the frequency of its clock.
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 0.000_5 + 1e-5 * a;
+        assert!(
+            values.iter().zip(again).all(close),
+            "{id}: {values:?} {again:?}"
+        );
+    }
+}

@@ -29,6 +29,8 @@ fn run(run: &Run) -> String {
         let _ = writeln!(out, "# {label}: {text}");
     }
     out.push_str("# Each line of a benchmark is a replicate: a fresh process or boot.\n");
+    // By this line an import knows it too.
+    out.push_str("replicate: process\n");
     for (name, value) in conditions(run) {
         let _ = writeln!(out, "{}: {value}", name.replace(['_', ' '], "-"));
     }

@@ -7,6 +7,7 @@
 # agent: freertos; real-time priority; -O2
 # run: 2 replicates; equal in every sample; 40 samples of a metric in each
 # Each line of a benchmark is a replicate: a fresh process or boot.
+replicate: process
 port: freertos
 arch: armv7e-m
 real-time-priority: yes

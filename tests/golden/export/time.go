@@ -6,6 +6,7 @@
 # agent: linux-user; pinned to CPU 3; real-time priority; built by cc (Debian 12.2.0-14) 12.2.0; -O2
 # run: 7 replicates; 40 samples of a metric in each; seed 1234
 # Each line of a benchmark is a replicate: a fresh process or boot.
+replicate: process
 cpu-model: Model 7, 2.50 GHz
 hypervisor: KVM
 container: none
