@@ -105,12 +105,10 @@ fn log_of(results: &str) -> String {
     log
 }
 
-/// Reads a text of so many bytes; says how many megabytes a second that is.
-fn speed(format: &'static Format, text: &str, bytes: usize) -> f64 {
-    let mut input = Repeated::new(text, bytes);
-    let bytes = input.left;
+/// The CPU time that reading takes.
+fn seconds_of(input: &mut dyn BufRead, format: &'static Format) -> f64 {
     let start = cpu_seconds();
-    let read = import::read(&mut input, Some(format));
+    let read = import::read(input, Some(format));
     let seconds = cpu_seconds() - start;
     assert!(
         read.is_ok(),
@@ -118,7 +116,14 @@ fn speed(format: &'static Format, text: &str, bytes: usize) -> f64 {
         format.name,
         read.expect_err("an error")
     );
-    bytes as f64 / 1e6 / seconds
+    seconds
+}
+
+/// Reads a text of so many bytes; says how many megabytes a second that is.
+fn speed(format: &'static Format, text: &str, bytes: usize) -> f64 {
+    let mut input = Repeated::new(text, bytes);
+    let bytes = input.left;
+    bytes as f64 / 1e6 / seconds_of(&mut input, format)
 }
 
 /// A document with the elements of its longest array again and again.
@@ -175,16 +180,7 @@ fn main() {
         let before = peak();
         let noise = NOISE.concat();
         let mut input = results.as_bytes().chain(Repeated::new(&noise, LONG));
-        let start = cpu_seconds();
-        let read = import::read(&mut input, Some(format));
-        let seconds = cpu_seconds() - start;
-        assert!(
-            read.is_ok(),
-            "{}: {}",
-            format.name,
-            read.expect_err("an error")
-        );
-        let speed = LONG as f64 / 1e6 / seconds;
+        let speed = LONG as f64 / 1e6 / seconds_of(&mut input, format);
         println!(
             "{:20} {before:9.1} MB {:9.1} MB {speed:10.0}",
             format.name,

@@ -182,6 +182,28 @@ pub struct Stat {
 }
 
 impl Stat {
+    /// A summary of so many samples that says nothing of them yet.
+    #[must_use]
+    pub fn blank(samples: u64) -> Self {
+        Stat {
+            samples,
+            mean: None,
+            median: None,
+            min: None,
+            max: None,
+            deviation: None,
+        }
+    }
+
+    /// Their mean, and nothing else.
+    #[must_use]
+    pub fn of_mean(samples: u64, mean: f64) -> Self {
+        Stat {
+            mean: Some(mean),
+            ..Stat::blank(samples)
+        }
+    }
+
     /// The figure that stands for it: the median where the source has it.
     #[must_use]
     pub fn value(&self) -> Option<f64> {

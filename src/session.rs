@@ -782,14 +782,7 @@ impl Reader {
 /// twice, or no figure.
 fn stat(record: &Record, known: Option<Stat>) -> Option<Stat> {
     let samples = record.number("samples").filter(|samples| *samples > 0)?;
-    let mut stat = known.unwrap_or(Stat {
-        samples,
-        mean: None,
-        median: None,
-        min: None,
-        max: None,
-        deviation: None,
-    });
+    let mut stat = known.unwrap_or(Stat::blank(samples));
     let places = [
         ("mean", &mut stat.mean),
         ("median", &mut stat.median),

@@ -273,14 +273,7 @@ mod tests {
 
     /// A row as Zephyr prints it: means of both.
     fn row(cycles: f64, nanoseconds: Option<f64>) -> Row {
-        let stat = Stat {
-            samples: 1,
-            mean: Some(cycles),
-            median: None,
-            min: None,
-            max: None,
-            deviation: None,
-        };
+        let stat = Stat::of_mean(1, cycles);
         Row {
             nanoseconds,
             ..Row::new("a", Figure::Summary(stat))

@@ -22,7 +22,7 @@
 
 use serde_json::Value;
 
-use super::text::{figure, mean_of, number};
+use super::text::{figure, number};
 use super::{fact, Document, Figure, Format, Lines, Reader, Row, Source};
 use crate::histogram::Histogram;
 use crate::run::{Clock, Stat, Ticks, Unit};
@@ -269,7 +269,7 @@ fn summary(samples: u64, min: &str, avg: &str, max: &str) -> Result<Stat, String
     Ok(Stat {
         min: Some(number(min)?),
         max: Some(number(max)?),
-        ..mean_of(samples, number(avg)?)
+        ..Stat::of_mean(samples, number(avg)?)
     })
 }
 
@@ -351,7 +351,7 @@ impl Table {
                         Figure::Summary(Stat {
                             min: Some(min),
                             max: Some(max),
-                            ..mean_of(in_bins.saturating_add(overflows as u64), avg)
+                            ..Stat::of_mean(in_bins.saturating_add(overflows as u64), avg)
                         })
                     } else if histogram.is_empty() {
                         Figure::Failed("no sample".to_owned())
@@ -460,6 +460,6 @@ fn thread_figure(thread: &Value) -> Result<Figure, String> {
     Ok(Figure::Summary(Stat {
         min: Some(min),
         max: Some(max),
-        ..mean_of(cycles.unwrap_or(histogram.total()).max(1), avg)
+        ..Stat::of_mean(cycles.unwrap_or(histogram.total()).max(1), avg)
     }))
 }

@@ -136,14 +136,7 @@ impl Benchmark {
             self.repetitions.push(time);
             return Ok(());
         }
-        let stat = self.summary.get_or_insert(Stat {
-            samples: 1,
-            mean: None,
-            median: None,
-            min: None,
-            max: None,
-            deviation: None,
-        });
+        let stat = self.summary.get_or_insert(Stat::blank(1));
         if let Some(repetitions) = row.number_if_there("repetitions")? {
             stat.samples = repetitions.max(1.0) as u64;
         }

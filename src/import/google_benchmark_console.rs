@@ -17,7 +17,7 @@
 //!
 //! The table has no end mark.
 
-use super::text::{figure, mean_of, number};
+use super::text::{figure, number};
 use super::{fact, picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
 use crate::run::{Fact, Stat};
 
@@ -120,7 +120,7 @@ fn row(line: &str) -> Option<Row> {
         let iterations = iterations.unwrap_or("");
         let wrong = |_| format!("`{iterations}` is no number");
         let samples = iterations.parse().map_err(wrong)?;
-        Ok(mean_of(samples, number(real)? * factor))
+        Ok(Stat::of_mean(samples, number(real)? * factor))
     };
     Some(Row {
         about: format!("CPU time {cpu} {cpu_unit}"),

@@ -20,7 +20,7 @@
 //!
 //! A name that comes again is of another process, as is a new first line.
 
-use super::text::{figure, mean_of, number};
+use super::text::{figure, number};
 use super::{fact, picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
 use crate::run::Stat;
 
@@ -129,7 +129,7 @@ fn median_in_microseconds(time: f64) -> Stat {
     Stat {
         mean: None,
         median: Some(time * 1e6),
-        ..mean_of(1, 0.0)
+        ..Stat::of_mean(1, 0.0)
     }
 }
 
@@ -241,7 +241,7 @@ impl Log {
 fn per_second(rate: &str, samples: u64) -> Result<Stat, String> {
     let rate = number(rate)?;
     if rate > 0.0 {
-        Ok(mean_of(samples, 1e12 / rate))
+        Ok(Stat::of_mean(samples, 1e12 / rate))
     } else {
         Err(format!("{rate} in a second have no time"))
     }

@@ -19,9 +19,10 @@
 //! it; sched/messaging is read. A benchmark that begins again is of another process; nothing marks
 //! the end of one, but a benchmark without a figure has failed or was cut off.
 
-use super::text::{figure, mean_of, number};
+use super::text::{figure, number};
 use super::{fact, picosecond_clock, picoseconds, Figure, Format, Lines, Reader, Row, Source};
 use crate::histogram::Histogram;
+use crate::run::Stat;
 
 /// What perf bench prints.
 pub const FORMAT: Format = Format {
@@ -128,7 +129,7 @@ impl Bench {
             let name = function.split_once('\'').map_or(function, |(name, _)| name);
             name.clone_into(&mut self.function);
         } else if let Some(time) = line.trim_end().strip_suffix(" usecs/op") {
-            let stat = last_number(time).map(|time| mean_of(self.executed, time * 1e6));
+            let stat = last_number(time).map(|time| Stat::of_mean(self.executed, time * 1e6));
             self.rows.push(Row::new(&self.name, figure(line, stat)));
         } else if let Some((_, time)) = line.split_once("Total time: ") {
             let seconds = time.trim_end().strip_suffix(" [sec]");
@@ -178,7 +179,7 @@ impl Bench {
             return;
         }
         let figure = if self.runs.is_empty() {
-            let stat = time.map(|nanoseconds| mean_of(1, nanoseconds * 1e3));
+            let stat = time.map(|nanoseconds| Stat::of_mean(1, nanoseconds * 1e3));
             figure(line, stat)
         } else {
             samples(std::mem::take(&mut self.runs))
@@ -228,7 +229,7 @@ fn last_number(text: &str) -> Result<f64, String> {
 fn total(line: &str, seconds: &str) -> Figure {
     figure(
         line,
-        number(seconds).map(|seconds| mean_of(1, seconds * 1e12)),
+        number(seconds).map(|seconds| Stat::of_mean(1, seconds * 1e12)),
     )
 }
 

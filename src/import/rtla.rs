@@ -21,7 +21,7 @@
 //! Without their header (`--no-header`), index or summary they are not read. A row is named as its
 //! column in `hist`.
 
-use super::text::{figure, mean_of, number};
+use super::text::{figure, number};
 use super::{fact, Figure, Format, Lines, Reader, Row, Source};
 use crate::histogram::Histogram;
 use crate::run::{Clock, Stat, Ticks, Unit};
@@ -256,7 +256,7 @@ impl Column {
         Ok(Some(Stat {
             min: Some(number(min)?),
             max: Some(number(max)?),
-            ..mean_of(samples, number(avg)?)
+            ..Stat::of_mean(samples, number(avg)?)
         }))
     }
 
@@ -314,7 +314,7 @@ impl Top {
                 Ok(Stat {
                     min: Some(min),
                     max: Some(max),
-                    ..mean_of(samples, avg)
+                    ..Stat::of_mean(samples, avg)
                 })
             };
             let name = format!("{what}-{cpu:03}");

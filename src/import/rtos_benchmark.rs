@@ -15,7 +15,7 @@
 //! Sections have rows of the same title (`Create`, `Send`), so a row's name is the title of its
 //! section, without the word `stats`, and its own: `Mutex: Lock (no owner)`.
 
-use super::text::{figure, mean_of, number};
+use super::text::{figure, number};
 use super::{fact, picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
 use crate::run::Stat;
 
@@ -165,6 +165,6 @@ fn summary(mean: &str, min: &str, max: &str) -> Result<Stat, String> {
     Ok(Stat {
         min: Some(picoseconds(min)?),
         max: Some(picoseconds(max)?),
-        ..mean_of(1, picoseconds(mean)?)
+        ..Stat::of_mean(1, picoseconds(mean)?)
     })
 }

@@ -12,18 +12,6 @@ pub(super) fn number(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A mean of so many samples, and nothing else known of them.
-pub(super) fn mean_of(samples: u64, mean: f64) -> Stat {
-    Stat {
-        samples,
-        mean: Some(mean),
-        median: None,
-        min: None,
-        max: None,
-        deviation: None,
-    }
-}
-
 /// A summary, unless it is of no sample, or `what` the source printed holds something that is no
 /// number.
 pub(super) fn figure(what: &str, stat: Result<Stat, String>) -> Figure {

@@ -221,14 +221,7 @@ pub(super) fn mean(name: &str, about: &str, cycles: &str, nanoseconds: Option<&s
     });
     let (figure, nanoseconds) = match numbers {
         Ok((ticks, nanoseconds)) => {
-            let stat = Stat {
-                samples: 1,
-                mean: Some(ticks),
-                median: None,
-                min: None,
-                max: None,
-                deviation: None,
-            };
+            let stat = Stat::of_mean(1, ticks);
             (Figure::Summary(stat), nanoseconds)
         }
         Err(why) => (Figure::Failed(why), None),

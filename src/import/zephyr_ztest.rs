@@ -149,14 +149,7 @@ impl Report {
         Report {
             name: full_name(suite, name),
             told: Told::Name,
-            stat: Stat {
-                samples: 1,
-                mean: None,
-                median: None,
-                min: None,
-                max: None,
-                deviation: None,
-            },
+            stat: Stat::blank(1),
             p50: None,
             nanoseconds: None,
             failed: None,
@@ -330,14 +323,7 @@ fn timed(iterations: u64, net: &str, rate: &str) -> Result<(Stat, Option<f64>), 
     if !mean.is_finite() {
         return Err("it says 0 iterations".to_owned());
     }
-    let stat = Stat {
-        samples: iterations,
-        mean: Some(mean),
-        median: None,
-        min: None,
-        max: None,
-        deviation: None,
-    };
+    let stat = Stat::of_mean(iterations, mean);
     Ok((stat, Some(nanoseconds).filter(|time| time.is_finite())))
 }
 
