@@ -360,8 +360,8 @@ pub enum TargetsFormat {
 /// The arguments of `show`.
 #[derive(Args, Debug)]
 pub struct Show {
-    /// The saved run, `-` for standard input, or a dataset of published figures, such as
-    /// reference:zircon/2018-01-02 [default: the latest run that was saved]
+    /// The saved run or file of another tool, `-` for standard input, or a dataset of published
+    /// figures, such as reference:zircon/2018-01-02 [default: the latest run that was saved]
     pub file: Option<PathBuf>,
 
     /// Show how the samples of this one metric are distributed
@@ -412,12 +412,12 @@ fn import_format() -> PossibleValuesParser {
 /// The arguments of `compare`.
 #[derive(Args, Debug)]
 pub struct Compare {
-    /// The saved run that the other is compared with; `-` for standard input, or a dataset of
-    /// published figures, such as reference:zircon/2017-08-17
+    /// The saved run, or file of another tool, that the other is compared with; `-` for standard
+    /// input, or a dataset of published figures, such as reference:zircon/2017-08-17
     #[arg(value_name = "BASE")]
     pub base: PathBuf,
 
-    /// The saved run that may have changed, or a dataset
+    /// The run that may have changed, a file of another tool, or a dataset
     ///
     /// Figures of another suite are compared with those metrics of a run that measure the nearest
     /// thing, and only --across.
