@@ -159,7 +159,11 @@ impl Stream {
 fn shown(figure: f64) -> String {
     /// Below this a figure has more leading zeros than is worth keeping.
     const LEAST: f64 = 1e-6;
-    if figure > 0.0 && figure < LEAST {
+    if figure == 0.0 {
+        // Also what is 0 and has a sign.
+        return "0".to_owned();
+    }
+    if figure < LEAST {
         return format!("{figure:.9}");
     }
     figure.to_string()
@@ -261,6 +265,13 @@ mod tests {
         let ids = ids(&rows);
         assert_eq!(ids[..4], ["a_b", "a_b#2", "a_b#2#2", "?"]);
         assert_eq!(ids[4].len(), LONGEST_ID);
+    }
+
+    #[test]
+    fn a_figure_is_digits_and_a_point() {
+        let texts = [-0.0, 0.0, 1e-300, 315.5, 1.1e19].map(shown);
+        let expected = ["0", "0", "0.000000000", "315.5", "11000000000000000000"];
+        assert_eq!(texts, expected);
     }
 
     #[test]
