@@ -208,7 +208,11 @@ fn main() {
     println!("\nDocuments, MB/s; parsing the JSON alone is the limit:");
     println!("{:20} {:>12} {:>20}", "", "all", "parsing alone");
     for format in FORMATS {
-        let largest = captures(format).into_iter().max_by_key(String::len);
+        // One that holds no results is an error.
+        let holds_results =
+            |text: &String| import::read(&mut text.as_bytes(), Some(format)).is_ok();
+        let readable = captures(format).into_iter().filter(holds_results);
+        let largest = readable.max_by_key(String::len);
         let document = largest.and_then(|text| serde_json::from_str::<Value>(&text).ok());
         let (Some(mut document), Some(_)) = (document, &format.document) else {
             continue;

@@ -136,8 +136,11 @@ impl Reader for Recording {
             self.head = fields.into_iter().map(Cow::into_owned).collect();
         } else if fields.len() == self.head.len() {
             let column = |name: &str| self.head.iter().position(|column| column == name);
-            self.rows
-                .extend(row(|name| fields.get(column(name)?).map(Cow::as_ref)));
+            // A line of a log may have as many commas.
+            if !line.starts_with('[') {
+                self.rows
+                    .extend(row(|name| fields.get(column(name)?).map(Cow::as_ref)));
+            }
         }
     }
 
