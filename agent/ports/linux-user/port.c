@@ -22,8 +22,7 @@
 /* SCHED_FIFO priorities: low ones, so that the machine's own threads come first. */
 enum { FIFO_LOW = 1, FIFO_HIGH, FIFO_RUNNER };
 
-/* Parts last at most this long, and this much rest follows so much work. */
-#define BURST_US 50000
+/* This much rest follows so much work. */
 #define REST_EVERY_US 40000
 #define REST_US 4000
 /* So many threads end between rests: the kernel frees them only in a rest. */
@@ -577,7 +576,8 @@ static void introduce(const char *mode)
 }
 
 struct arguments {
-	const char *samples, *budget_us, *epoch_ns, *cpu, *other, *realtime, *parent;
+	const char *samples, *budget_us, *epoch_ns, *burst_us;
+	const char *cpu, *other, *realtime, *parent;
 	char **cases;
 };
 
@@ -607,7 +607,7 @@ static void run(const struct arguments *a)
 	claim_priority(a->realtime);
 	o.budget = port_ticks_of_us(number(a->budget_us, 0));
 	o.epoch = port.hz / 1000 * number(a->epoch_ns, 20000) / 1000000;
-	o.burst = port_ticks_of_us(BURST_US);
+	o.burst = port_ticks_of_us(number(a->burst_us, 50000));
 	introduce("run");
 	port.rested = port_now();
 	if (!*a->cases)
@@ -632,8 +632,8 @@ static int usage(const char *what)
 	fprintf(stderr, "kernmark-agent: unknown argument: %s\n"
 		"usage: kernmark-agent list\n"
 		"       kernmark-agent run [samples=N] [budget_us=N] [epoch_ns=N]"
-		" [cpu=N] [other=N|none]\n"
-		"                          [realtime=auto|never] [parent=PID]"
+		" [burst_us=N]\n"
+		"                          [cpu=N] [other=N|none] [realtime=auto|never] [parent=PID]"
 		" [CASE...]\n", what);
 	return 2;
 }
@@ -658,6 +658,7 @@ int main(int argc, char **argv)
 	while (*argv && (option(*argv, "samples", &a.samples) ||
 			 option(*argv, "budget_us", &a.budget_us) ||
 			 option(*argv, "epoch_ns", &a.epoch_ns) ||
+			 option(*argv, "burst_us", &a.burst_us) ||
 			 option(*argv, "cpu", &a.cpu) ||
 			 option(*argv, "other", &a.other) ||
 			 option(*argv, "realtime", &a.realtime) ||
