@@ -126,23 +126,44 @@ fn speed(format: &'static Format, text: &str, bytes: usize) -> f64 {
     bytes as f64 / 1e6 / seconds_of(&mut input, format)
 }
 
-/// A document with the elements of its longest array again and again.
+/// A document with the elements of its longest list again and again, each with a name of its own: the
+/// same name would be of another process.
 fn enlarge(document: &mut Value) {
-    let size = document.to_string().len();
-    let Some(elements) = longest(document).and_then(Value::as_array_mut) else {
-        return;
-    };
-    let count = elements.len() * (DOCUMENT / size).max(1);
-    *elements = elements.iter().cycle().take(count).cloned().collect();
+    let copies = (DOCUMENT / document.to_string().len()).max(1);
+    match longest(document) {
+        Value::Array(elements) => {
+            let all = elements.iter().cycle().take(elements.len() * copies);
+            *elements = all.enumerate().map(renamed).collect();
+        }
+        Value::Object(elements) => {
+            let all = elements.values().cycle().take(elements.len() * copies);
+            let named = all.enumerate();
+            *elements = named
+                .map(|(at, value)| (at.to_string(), value.clone()))
+                .collect();
+        }
+        _ => {}
+    }
 }
 
-/// The longest array: the document itself, or a value of it.
-fn longest(document: &mut Value) -> Option<&mut Value> {
+/// The longest list: the document itself, or a value of it.
+fn longest(document: &mut Value) -> &mut Value {
     if document.is_array() {
-        return Some(document);
+        return document;
     }
-    let values = document.as_object_mut()?.values_mut();
-    values.max_by_key(|value| value.to_string().len())
+    let values = document.as_object_mut().expect("an object").values_mut();
+    let longest = values.max_by_key(|value| value.to_string().len());
+    longest.expect("it has values")
+}
+
+fn renamed((at, element): (usize, &Value)) -> Value {
+    let mut element = element.clone();
+    for key in ["label", "name", "run_name", "command"] {
+        if let Some(Value::String(name)) = element.get_mut(key) {
+            *name = format!("{name}{at}");
+        }
+    }
+    element
 }
 
 /// How long this process was on a CPU.
