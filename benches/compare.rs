@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 
 use kernmark::compare::{Comparison, Options};
 use kernmark::record;
-use kernmark::run::Run;
-use kernmark::session::Reader;
+use kernmark::session;
 
 const METRICS: usize = 250;
 const REPLICATES: [usize; 3] = [10, 13, 30];
@@ -77,14 +76,6 @@ fn stream(random: &mut fastrand::Rng, replicates: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-fn read(stream: &str) -> Run {
-    let mut reader = Reader::new();
-    for line in stream.as_bytes().split_inclusive(|byte| *byte == b'\n') {
-        reader.line(line);
-    }
-    reader.finish()
-}
-
 fn median_time<T>(mut what: impl FnMut() -> T) -> Duration {
     let mut times: Vec<Duration> = (0..TIMES)
         .map(|_| {
@@ -106,10 +97,16 @@ fn main() {
 
 fn time(random: &mut fastrand::Rng, replicates: usize) {
     let streams = [stream(random, replicates), stream(random, replicates)];
-    let [base, new] = streams.each_ref().map(|stream| read(stream));
+    let [base, new] = streams
+        .each_ref()
+        .map(|stream| session::read(stream.as_bytes()));
     let comparison = Comparison::of(&base, &new, Options::default());
     assert_eq!(comparison.family, METRICS, "every metric is tested");
-    let reading = median_time(|| streams.each_ref().map(|stream| read(stream)));
+    let reading = median_time(|| {
+        streams
+            .each_ref()
+            .map(|stream| session::read(stream.as_bytes()))
+    });
     let comparing = median_time(|| Comparison::of(&base, &new, Options::default()));
     println!("two runs of {METRICS} metrics, {replicates} replicates, {SAMPLES} samples:");
     println!(

@@ -33,7 +33,7 @@ use crate::report::terminal::{Colour, Style};
 use crate::report::text::plain;
 use crate::report::{self, terminal};
 use crate::run::{Entry, Run};
-use crate::session::Reader;
+use crate::session::{self, Reader};
 use crate::store::Input;
 use crate::summary::{summarise, Status};
 use crate::{catalog, export, screen, store};
@@ -207,7 +207,7 @@ fn saved(path: &Path) -> Result<Run, Failure> {
         return Err(failed("its run holds no measurement".to_owned()));
     }
     let stream = import::imported(path, &input, None)?;
-    Ok(import::run(&stream))
+    Ok(session::read(stream.as_bytes()))
 }
 
 fn examine() -> Outcome {

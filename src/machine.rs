@@ -518,10 +518,7 @@ struct Facts(Vec<Fact>);
 impl Facts {
     fn add(&mut self, name: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
-            self.0.push(Fact {
-                name: name.to_owned(),
-                value: value.to_string(),
-            });
+            self.0.push(Fact::new(name, value.to_string()));
         }
     }
 }

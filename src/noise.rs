@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::{self, Comparison, Options, Verdict};
-use crate::run::Run;
+use crate::run::{Fact, Run};
 use crate::stats;
 use crate::summary::{self, Status};
 
@@ -56,7 +56,9 @@ impl Noise {
         Some(Noise {
             schema: SCHEMA,
             target: target(last),
-            started: fact(last, "started").unwrap_or_default().to_owned(),
+            started: Fact::value_in(&last.host, "started")
+                .unwrap_or_default()
+                .to_owned(),
             runs: runs.len(),
             comparisons: compared.len(),
             alarms: compared.iter().filter(alarm).count(),
@@ -174,12 +176,9 @@ fn json(value: &impl Serialize) -> String {
 
 /// What was measured, as `--on` names it.
 fn target(run: &Run) -> String {
-    fact(run, "target").unwrap_or("linux").to_owned()
-}
-
-fn fact<'a>(run: &'a Run, name: &str) -> Option<&'a str> {
-    let fact = run.host.iter().find(|fact| fact.name == name)?;
-    Some(&fact.value)
+    Fact::value_in(&run.host, "target")
+        .unwrap_or("linux")
+        .to_owned()
 }
 
 fn conditions(run: &Run) -> BTreeMap<String, Vec<String>> {

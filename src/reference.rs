@@ -11,11 +11,11 @@ use serde::de::DeserializeOwned;
 use serde::Deserialize;
 
 use crate::filter;
-use crate::import::{self, fact, picosecond_clock, records, Imported, Row, Source};
+use crate::import::{self, picosecond_clock, records, Imported, Row, Source};
 use crate::report::plural;
 use crate::report::IMPORTED;
-use crate::run::{Clock, Metric, Run, Stat, Unit};
-use crate::session::Reader;
+use crate::run::{Clock, Fact, Metric, Run, Stat, Unit};
+use crate::session;
 
 /// What comes before a name.
 const PREFIX: &str = "reference:";
@@ -309,12 +309,8 @@ impl Reference {
             format: &FORMAT,
             sources: vec![self.source()?],
         };
-        let stream = records::stream(imported, &[fact(IMPORTED, &self.to_string())]);
-        let mut reader = Reader::new();
-        for line in stream.lines() {
-            reader.line(line.as_bytes());
-        }
-        Ok(reader.finish())
+        let stream = records::stream(imported, &[Fact::new(IMPORTED, self.to_string())]);
+        Ok(session::read(stream.as_bytes()))
     }
 
     /// The dataset that it names as what one process or boot of another tool told.
@@ -349,7 +345,7 @@ impl Reference {
             facts: facts
                 .iter()
                 .filter(|(_, value)| !value.is_empty())
-                .map(|(name, value)| fact(name, value))
+                .map(|(name, value)| Fact::new(name, value.as_str()))
                 .collect(),
             clock,
             rows: rows?,

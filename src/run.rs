@@ -88,6 +88,24 @@ pub struct Fact {
     pub value: String,
 }
 
+impl Fact {
+    /// A fact of this name.
+    #[must_use]
+    pub fn new(name: &str, value: impl Into<String>) -> Self {
+        Fact {
+            name: name.to_owned(),
+            value: value.into(),
+        }
+    }
+
+    /// The value of the first fact of this name; one that is empty is not known.
+    #[must_use]
+    pub fn value_in<'a>(facts: &'a [Fact], name: &str) -> Option<&'a str> {
+        let fact = facts.iter().find(|fact| fact.name == name)?;
+        Some(fact.value.as_str()).filter(|value| !value.is_empty())
+    }
+}
+
 /// One entry of the catalog: what a metric is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
@@ -332,13 +350,10 @@ impl Run {
     /// Whether the kernel under test is that of the machine that ran the tool.
     #[must_use]
     pub fn is_of_its_host(&self) -> bool {
-        let told = |facts: &[Fact], name: &str| {
-            let fact = facts.iter().find(|fact| fact.name == name)?;
-            Some(fact.value.clone()).filter(|value| !value.is_empty())
-        };
-        let kernel = self.sessions.iter().find_map(|s| told(&s.facts, "kernel"));
-        match (kernel, told(&self.host, "kernel_release")) {
-            (Some(kernel), Some(release)) => kernel.contains(&release),
+        let mut sessions = self.sessions.iter();
+        let kernel = sessions.find_map(|session| Fact::value_in(&session.facts, "kernel"));
+        match (kernel, Fact::value_in(&self.host, "kernel_release")) {
+            (Some(kernel), Some(release)) => kernel.contains(release),
             (None, _) => true,
             (Some(_), None) => false,
         }

@@ -97,6 +97,16 @@ pub struct Reader {
     refused: Option<Refused>,
 }
 
+/// What a whole stream says.
+#[must_use]
+pub fn read(stream: &[u8]) -> Run {
+    let mut reader = Reader::new();
+    for line in stream.split_inclusive(|byte| *byte == b'\n') {
+        reader.line(line);
+    }
+    reader.finish()
+}
+
 /// The session that is speaking.
 #[derive(Debug)]
 struct Speaker {
@@ -429,11 +439,10 @@ impl Reader {
 
     /// The session with the fact that says in which block it was measured.
     fn in_block(&self, mut session: Session) -> Session {
-        let block = self.block.iter().map(|value| Fact {
-            name: BLOCK.to_owned(),
-            value: value.clone(),
-        });
-        session.facts.extend(block);
+        let block = self.block.iter();
+        session
+            .facts
+            .extend(block.map(|value| Fact::new(BLOCK, value)));
         session
     }
 

@@ -15,15 +15,7 @@ use std::time::{Duration, Instant};
 
 use common::{here, make, scratch, skipped, succeeds};
 use kernmark::run::{Damage, Entry, Outcome, Run};
-use kernmark::session::Reader;
-
-fn read(stream: &[u8]) -> Run {
-    let mut reader = Reader::new();
-    for line in stream.split(|&b| b == b'\n').filter(|l| !l.is_empty()) {
-        reader.line(line);
-    }
-    reader.finish()
-}
+use kernmark::session::read;
 
 /// What a case without a failure in it is called here.
 fn verdict(outcome: &Outcome) -> &str {

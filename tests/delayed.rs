@@ -10,7 +10,7 @@ use std::process::Command;
 
 use common::{here, make, scratch, succeeds};
 use kernmark::run::{Outcome, Run};
-use kernmark::session::Reader;
+use kernmark::session;
 
 /// The cases of the operations that can be delayed and need no permission, each with the place of
 /// its delay in the list.
@@ -28,11 +28,7 @@ fn measure(agent: &Path, turns: &str) -> Run {
             .args(CASES.map(|(case, _)| case))
             .env("KERNMARK_DELAYS", turns),
     );
-    let mut reader = Reader::new();
-    for line in stream.lines() {
-        reader.line(line.as_bytes());
-    }
-    reader.finish()
+    session::read(stream.as_bytes())
 }
 
 /// The median of each metric, all of whose proofs held.

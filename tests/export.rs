@@ -19,7 +19,7 @@ use kernmark::histogram::Histogram;
 use kernmark::run::{
     Clock, Damage, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Ticks, Unit,
 };
-use kernmark::session::Reader;
+use kernmark::session;
 use kernmark::summary::{self, summarise, Status};
 use proptest::prelude::*;
 use seen::Seen;
@@ -28,11 +28,7 @@ use serde_json::{json, Value};
 /// A saved run of `tests/golden/export`.
 fn saved(name: &str) -> Run {
     let stream = fs::read(here(&format!("tests/golden/export/{name}.run"))).unwrap();
-    let mut reader = Reader::new();
-    for line in stream.split_inclusive(|byte| *byte == b'\n') {
-        reader.line(line);
-    }
-    reader.finish()
+    session::read(&stream)
 }
 
 fn format(name: &str) -> &'static Foreign {

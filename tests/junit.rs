@@ -15,7 +15,7 @@ use kernmark::export::junit;
 use kernmark::matrix::Column;
 use kernmark::report::compare::Origin;
 use kernmark::run::{Fact, Run};
-use kernmark::session::Reader;
+use kernmark::session;
 use proptest::prelude::*;
 use roxmltree::{Document, Node};
 use saved::stream;
@@ -196,14 +196,6 @@ fn budgets_are_test_cases_too() {
     assert_snapshot!("junit", seen.out);
 }
 
-fn read(text: &str) -> Run {
-    let mut reader = Reader::new();
-    for line in text.as_bytes().split_inclusive(|byte| *byte == b'\n') {
-        reader.line(line);
-    }
-    reader.finish()
-}
-
 fn side(name: &str, file: &str, run: Run) -> Origin {
     Origin {
         files: vec![file.to_owned()],
@@ -223,7 +215,7 @@ proptest! {
         reason in any::<String>(),
         why in "[ -~]{0,20}",
     ) {
-        let mut base = read(&base());
+        let mut base = session::read(base().as_bytes());
         let mut new = base.clone();
         base.metrics[0].id = id.clone();
         new.metrics[0].id = id.clone();

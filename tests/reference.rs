@@ -15,7 +15,7 @@ use insta::assert_snapshot;
 use kernmark::explain;
 use kernmark::record;
 use kernmark::run::{Outcome, Run};
-use kernmark::session::Reader;
+use kernmark::session;
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -506,11 +506,7 @@ fn kernel_port(scratch_name: &str) -> Run {
             .args(include)
             .args(sources),
     );
-    let mut reader = Reader::new();
-    for line in succeeds(&mut Command::new(&program)).lines() {
-        reader.line(line.as_bytes());
-    }
-    reader.finish()
+    session::read(succeeds(&mut Command::new(&program)).as_bytes())
 }
 
 /// Every metric that an alias names for the machine with a kernel of its own is measured there; a

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use kernmark::histogram::Histogram;
 use kernmark::record;
 use kernmark::run::{Outcome, Proof, Replicate, Run, Ticks};
-use kernmark::session::Reader;
+use kernmark::session::read;
 
 const FAULTS: usize = 10_000;
 const FAULTS_PER_STREAM: std::ops::RangeInclusive<usize> = 1..=7;
@@ -251,14 +251,6 @@ fn stream(seed: u64) -> (Vec<u8>, Vec<(String, Replicate)>) {
     let mut bytes = agent.lines.join("\n").into_bytes();
     bytes.push(b'\n');
     (bytes, agent.truth)
-}
-
-fn read(bytes: &[u8]) -> Run {
-    let mut reader = Reader::new();
-    for line in bytes.split_inclusive(|b| *b == b'\n') {
-        reader.line(line);
-    }
-    reader.finish()
 }
 
 /// The kinds of fault, by their numbers.

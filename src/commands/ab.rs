@@ -183,10 +183,8 @@ fn measure(
     let mut savings = [saving(0)?, saving(1)?];
     let facts = |side: usize| {
         let mut facts = sides[side].facts(&asked[side], started);
-        facts.push(Fact {
-            name: "interleaved".to_owned(),
-            value: format!("as {} with {}", NAMES[side], asked[1 - side].on),
-        });
+        let pair = format!("as {} with {}", NAMES[side], asked[1 - side].on);
+        facts.push(Fact::new("interleaved", pair));
         facts
     };
     let facts = [facts(0), facts(1)];

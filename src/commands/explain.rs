@@ -5,7 +5,7 @@ use crate::cli::{self, ExplainFormat};
 use crate::explain::{self, Composition, Explanation, Measured, Piece};
 use crate::reference::{self, Figure, Reference};
 use crate::report::explain::Origin;
-use crate::run::Run;
+use crate::run::{Fact, Run};
 use crate::{export, filter, report, store};
 
 /// Shows the parts of a metric's cost and the residual.
@@ -47,8 +47,7 @@ fn of_run(
     let listed = run.catalog.iter().map(|entry| entry.metric.as_str());
     let ids: Vec<&str> = measured.chain(listed).collect();
     let pieces = pieces(compositions, target, id, &ids)?;
-    let fact = run.host.iter().find(|fact| fact.name == "target");
-    let command = command(id, &pieces, fact.map(|fact| fact.value.as_str()));
+    let command = command(id, &pieces, Fact::value_in(&run.host, "target"));
     let measured = Measured::of_run(run);
     let explanation = explain::explain(id, pieces, &measured).ok_or_else(|| {
         Failure::Failed(match measured.absent.get(id) {

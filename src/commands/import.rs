@@ -6,12 +6,12 @@ use std::time::SystemTime;
 
 use super::{print, style, worth, Failure, Outcome, WIDTH};
 use crate::cli;
-use crate::import::{self, fact, records, Problem, FORMATS};
+use crate::import::{self, records, Problem, FORMATS};
 use crate::report::terminal;
 use crate::report::text::{paragraph, plain};
 use crate::report::IMPORTED;
-use crate::run::Run;
-use crate::session::Reader;
+use crate::run::{Fact, Run};
+use crate::session;
 use crate::store::{self, Input, Part};
 
 /// Reads the files, saves them as one run and shows it.
@@ -23,7 +23,7 @@ pub(super) fn import(arguments: &cli::Import) -> Outcome {
         let input = Input::open(path).map_err(Failure::Failed)?;
         stream.push_str(&imported(path, &input, wanted)?);
     }
-    let run = run(&stream);
+    let run = session::read(stream.as_bytes());
     let path = save(arguments.output.as_deref(), &run, &stream).map_err(Failure::Failed)?;
     print(terminal::table(&run, &style()).as_bytes())?;
     eprintln!("saved: {}", path.display());
@@ -45,8 +45,8 @@ pub(super) fn imported(
     })?;
     let name = path.file_name().unwrap_or(path.as_os_str());
     let facts = [
-        fact("tool", concat!("kernmark ", env!("CARGO_PKG_VERSION"))),
-        fact(IMPORTED, &name.to_string_lossy()),
+        Fact::new("tool", concat!("kernmark ", env!("CARGO_PKG_VERSION"))),
+        Fact::new(IMPORTED, name.to_string_lossy()),
     ];
     Ok(records::stream(imported, &facts))
 }
@@ -62,15 +62,6 @@ fn tell_formats(path: &Path, wanted: Option<&'static import::Format>) {
         paragraph(&mut lines, &head, format.mark, WIDTH);
         eprint!("{lines}");
     }
-}
-
-/// What a record stream says.
-pub(super) fn run(stream: &str) -> Run {
-    let mut reader = Reader::new();
-    for line in stream.lines() {
-        reader.line(line.as_bytes());
-    }
-    reader.finish()
 }
 
 fn save(output: Option<&Path>, run: &Run, stream: &str) -> Result<PathBuf, String> {

@@ -369,7 +369,7 @@ pub(super) fn prepare<'a>(
     interrupt: &'a Interrupt,
 ) -> Result<Option<Place<'a>>, Failure> {
     let silence = wanted.silence.unwrap_or(PATIENCE);
-    let named = |spec: Spec| vec![fact("target", spec.to_string())];
+    let named = |spec: Spec| vec![Fact::new("target", spec.to_string())];
     let is_here = match &target {
         Known::Linux | Known::Exec(_) => true,
         Known::Described(plan) => plan.chosen.here,
@@ -435,17 +435,10 @@ impl Place<'_> {
             machine::facts(&Machine::read(Path::new("/")))
         } else {
             let version = concat!("kernmark ", env!("CARGO_PKG_VERSION"));
-            vec![fact("tool", version.to_owned())]
+            vec![Fact::new("tool", version)]
         };
         facts.extend(self.facts.iter().cloned());
         facts
-    }
-}
-
-fn fact(name: &str, value: String) -> Fact {
-    Fact {
-        name: name.to_owned(),
-        value,
     }
 }
 
@@ -614,31 +607,34 @@ fn linux_settings(arguments: &cli::Run) -> Vec<(&'static str, String)> {
 /// What the tool adds to what is known of the target: when, and how it was asked to measure.
 fn own_facts(arguments: &cli::Run, plan: &Plan, place: &Place, started: SystemTime) -> Vec<Fact> {
     let started = humantime::format_rfc3339_seconds(started).to_string();
-    let mut facts = vec![fact("started", started)];
+    let mut facts = vec![Fact::new("started", started)];
     // Elsewhere the order of the cases is not chosen.
     if place.kind == Kind::Linux {
-        facts.push(fact("seed", plan.seed.to_string()));
+        facts.push(Fact::new("seed", plan.seed.to_string()));
     }
     if place.kind != Kind::File {
-        facts.push(fact("runs", plan.runs.to_string()));
+        facts.push(Fact::new("runs", plan.runs.to_string()));
     }
     if plan.samples > 0 {
-        facts.push(fact("samples", plan.samples.to_string()));
+        facts.push(Fact::new("samples", plan.samples.to_string()));
     }
     match plan.time {
-        Some(time) => facts.push(fact("time_budget", format!("{} s", time.as_secs_f64()))),
+        Some(time) => facts.push(Fact::new(
+            "time_budget",
+            format!("{} s", time.as_secs_f64()),
+        )),
         None if place.kind == Kind::Linux => {
-            facts.push(fact("time_budget", "unbounded".to_owned()));
+            facts.push(Fact::new("time_budget", "unbounded"));
         }
         None => {}
     }
     if !arguments.filters.is_empty() {
-        facts.push(fact("filters", arguments.filters.join(" ")));
+        facts.push(Fact::new("filters", arguments.filters.join(" ")));
     }
     if arguments.host_name {
         let name = rustix::system::uname();
         let name = name.nodename().to_string_lossy().into_owned();
-        facts.push(fact("host_name", name));
+        facts.push(Fact::new("host_name", name));
     }
     facts
 }

@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::json::{line, list};
-use super::{about, conditions, told, Carries, Foreign, Item, Unmeasured, STARTED};
-use crate::run::{Run, Unit};
+use super::{about, conditions, Carries, Foreign, Item, Unmeasured, STARTED};
+use crate::run::{Fact, Run, Unit};
 use crate::stats;
 
 /// The format.
@@ -95,11 +95,12 @@ fn context(run: &Run, items: &[Item]) -> Value {
         ("executable", "tool"),
     ];
     for (name, fact) in texts {
-        if let Some(value) = told(run, fact) {
+        if let Some(value) = Fact::value_in(&run.host, fact) {
             tell(name, value.into());
         }
     }
-    if let Some(count) = told(run, "cpu_count").and_then(|n| n.parse::<u64>().ok()) {
+    if let Some(count) = Fact::value_in(&run.host, "cpu_count").and_then(|n| n.parse::<u64>().ok())
+    {
         tell("num_cpus", count.into());
     }
     tell("json_schema_version", 1.into());

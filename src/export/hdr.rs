@@ -7,9 +7,9 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::Histogram;
 
-use super::{about, escaped, shown, told, Carries, Foreign, Item, Unmeasured, OF_IDS, STARTED};
+use super::{about, escaped, shown, Carries, Foreign, Item, Unmeasured, OF_IDS, STARTED};
 use crate::report::text::plain;
-use crate::run::{Replicate, Run};
+use crate::run::{Fact, Replicate, Run};
 use crate::summary::Summary;
 
 /// The format.
@@ -34,7 +34,8 @@ const PER_UNIT: f64 = 1000.0;
 fn run(run: &Run) -> String {
     let items: Vec<Item> = Item::all(run).collect();
     let mut out = String::from("#[Histogram log format version 1.3]\n");
-    let started = told(run, STARTED).and_then(|time| humantime::parse_rfc3339(time).ok());
+    let started =
+        Fact::value_in(&run.host, STARTED).and_then(|time| humantime::parse_rfc3339(time).ok());
     if let Some(since) = started.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok()) {
         let seconds = since.as_secs_f64();
         let _ = writeln!(out, "#[StartTime: {seconds:.3} (seconds since epoch)]");

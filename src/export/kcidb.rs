@@ -3,9 +3,9 @@
 use serde_json::{json, Map, Value};
 
 use super::json::{line, list};
-use super::{about, conditions, told, Carries, Foreign, Item, Unmeasured, STARTED};
+use super::{about, conditions, Carries, Foreign, Item, Unmeasured, STARTED};
 use crate::report::text::plain;
-use crate::run::{Run, Session};
+use crate::run::{Fact, Run, Session};
 use crate::summary::Status;
 
 /// The format.
@@ -153,5 +153,5 @@ fn path(id: &str) -> String {
 
 /// When the run began, where it says so in the form that KCIDB reads.
 fn started(run: &Run) -> Option<&str> {
-    told(run, STARTED).filter(|time| humantime::parse_rfc3339(time).is_ok())
+    Fact::value_in(&run.host, STARTED).filter(|time| humantime::parse_rfc3339(time).is_ok())
 }

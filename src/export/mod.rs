@@ -20,7 +20,7 @@ use std::fmt::{self, Write};
 use crate::compare;
 use crate::report::text::plain;
 use crate::report::{plural, provenance, tally};
-use crate::run::{Run, Unit};
+use crate::run::{Fact, Run, Unit};
 use crate::summary::{self, summarise, Status, Summary, Values};
 
 /// The formats of other programs, in the order of the help.
@@ -178,7 +178,8 @@ const OF_IDS: &str = "._+";
 /// What a run was made with and on, for people: labels and texts, safe to show.
 fn about(run: &Run, items: &[Item]) -> Vec<(&'static str, String)> {
     let summaries: Vec<Summary> = items.iter().map(|item| item.summary.clone()).collect();
-    let known = ["tool", STARTED].map(|name| (name, told(run, name).map(str::to_owned)));
+    let known =
+        ["tool", STARTED].map(|name| (name, Fact::value_in(&run.host, name).map(str::to_owned)));
     let known = known
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)));
@@ -190,12 +191,6 @@ fn about(run: &Run, items: &[Item]) -> Vec<(&'static str, String)> {
 
 /// The fact of the tool that says when the run began, as RFC 3339 has it.
 const STARTED: &str = "started";
-
-/// A fact of the machine or of the tool.
-fn told<'a>(run: &'a Run, name: &str) -> Option<&'a str> {
-    let fact = run.host.iter().find(|fact| fact.name == name)?;
-    Some(fact.value.as_str()).filter(|value| !value.is_empty())
-}
 
 /// The conditions that comparisons need to be the same, where the run tells them; safe to show.
 fn conditions(run: &Run) -> Vec<(&'static str, String)> {

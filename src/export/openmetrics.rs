@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::{conditions, shown, status, told, Carries, Foreign, Item, Unmeasured};
+use super::{conditions, shown, status, Carries, Foreign, Item, Unmeasured};
 use crate::report::text::plain;
-use crate::run::{Run, Unit};
+use crate::run::{Fact, Run, Unit};
 use crate::summary::{Status, Summary};
 
 /// The format.
@@ -159,7 +159,7 @@ fn facts(run: &Run) -> Labels {
     let own = ["tool", "started", "kernel_release", "target"];
     let own = own
         .into_iter()
-        .filter_map(|name| Some((name, plain(told(run, name)?))));
+        .filter_map(|name| Some((name, plain(Fact::value_in(&run.host, name)?))));
     let mut seen = BTreeSet::new();
     own.chain(conditions(run))
         .map(|(name, value)| (name.replace([' ', '-'], "_"), value))

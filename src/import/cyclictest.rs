@@ -23,9 +23,9 @@
 use serde_json::Value;
 
 use super::text::{figure, number};
-use super::{fact, Document, Figure, Format, Lines, Reader, Row, Source};
+use super::{Document, Figure, Format, Lines, Reader, Row, Source};
 use crate::histogram::Histogram;
-use crate::run::{Clock, Stat, Ticks, Unit};
+use crate::run::{Clock, Fact, Stat, Ticks, Unit};
 
 /// What cyclictest prints, and the JSON of rt-tests.
 pub const FORMAT: Format = Format {
@@ -140,7 +140,7 @@ impl Reader for Log {
 
 /// Numbers between spaces; none where one of them is none.
 fn numbers(text: &str) -> Vec<f64> {
-    let all: Result<Vec<f64>, String> = text.split_whitespace().map(number).collect();
+    let all: Result<Vec<f64>, String> = text.split_ascii_whitespace().map(number).collect();
     all.unwrap_or_default()
 }
 
@@ -185,7 +185,7 @@ impl Log {
             self.end_threads();
         }
         let known = self.threads.iter().position(|known| known.number == number);
-        let max = max.split_whitespace().next().unwrap_or("");
+        let max = max.split_ascii_whitespace().next().unwrap_or("");
         self.is_in_nanoseconds |= act.len() >= 8 && avg.len() >= 8;
         let settings = between(")", "C:").unwrap_or("").trim().to_owned();
         let thread = Thread {
@@ -219,7 +219,7 @@ impl Log {
             ..Row::new(&name_of_thread(tool, thread.number), thread.figure)
         });
         self.sources.push(Source {
-            facts: vec![fact("tool", tool)],
+            facts: vec![Fact::new("tool", tool)],
             clock: if is_in_nanoseconds {
                 nanosecond_clock()
             } else {
@@ -248,7 +248,7 @@ impl Log {
             "microseconds, as its lines of threads"
         };
         self.sources.push(Source {
-            facts: vec![fact("tool", "cyclictest"), fact("unit", unit)],
+            facts: vec![Fact::new("tool", "cyclictest"), Fact::new("unit", unit)],
             clock: if self.is_in_nanoseconds {
                 nanosecond_clock()
             } else {
@@ -280,7 +280,7 @@ impl Table {
         if text.is_empty() {
             return;
         }
-        let mut fields = text.split_whitespace().map(|field| {
+        let mut fields = text.split_ascii_whitespace().map(|field| {
             // Each is printed with six digits or more.
             let is_one = field.len() >= 6 && field.bytes().all(|byte| byte.is_ascii_digit());
             field.parse::<u64>().ok().filter(|_| is_one)
@@ -384,21 +384,24 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
         with_colon.or_else(|| document.get(name))?.as_str()
     };
     let command = text("cmdline").unwrap_or("");
-    let program = command.split_whitespace().next().unwrap_or("rt-tests");
+    let program = command
+        .split_ascii_whitespace()
+        .next()
+        .unwrap_or("rt-tests");
     let program = program.rsplit('/').next().unwrap_or(program);
     let tool = match text("rt_test_version") {
         Some(version) => format!("{program} {version}"),
         None => program.to_owned(),
     };
-    let mut facts = vec![fact("tool", &tool), fact("command", command)];
+    let mut facts = vec![Fact::new("tool", &tool), Fact::new("command", command)];
     let of_system = |name: &str| document["sysinfo"][name].as_str();
     if let (Some(name), Some(release)) = (of_system("sysname"), of_system("release")) {
         let version = of_system("version").unwrap_or("");
         let kernel = format!("{name} {release} {version}");
-        facts.push(fact("kernel", kernel.trim_end()));
+        facts.push(Fact::new("kernel", kernel.trim_end()));
     }
-    facts.extend(of_system("machine").map(|arch| fact("arch", arch)));
-    facts.extend(text("start_time").map(|date| fact("date", date)));
+    facts.extend(of_system("machine").map(|arch| Fact::new("arch", arch)));
+    facts.extend(text("start_time").map(|date| Fact::new("date", date)));
     let threads = document["thread"].as_object();
     let threads = threads.ok_or("thread: no object")?;
     let mut numbered: Vec<(u64, &Value)> = Vec::new();

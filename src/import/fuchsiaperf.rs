@@ -14,7 +14,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::json::Object;
-use super::{fact, picosecond_clock, samples, Document, Figure, Format, Row, Source};
+use super::{picosecond_clock, samples, Document, Figure, Format, Row, Source};
+use crate::run::Fact;
 
 /// Fuchsia's JSON.
 pub const FORMAT: Format = Format {
@@ -40,7 +41,7 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
             let seen = times_seen.entry(row.name.clone()).or_insert(0);
             if sources.len() == *seen {
                 sources.push(Source {
-                    facts: vec![fact("tool", "Fuchsia performance tests")],
+                    facts: vec![Fact::new("tool", "Fuchsia performance tests")],
                     clock: picosecond_clock(),
                     rows: Vec::new(),
                     cut: None,

@@ -15,9 +15,9 @@
 //! lines are passed over.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use super::{fact, picosecond_clock, samples, Figure, Format, Lines, Reader, Row, Source};
+use super::{picosecond_clock, samples, Figure, Format, Lines, Reader, Row, Source};
 use crate::record;
 use crate::run::{Clock, Fact, Unit};
 
@@ -86,9 +86,9 @@ impl Reader for Log {
     }
 
     fn finish(self: Box<Self>) -> Vec<Source> {
-        let mut packages: HashMap<&str, usize> = HashMap::new();
-        for result in &self.results {
-            *packages.entry(&result.name).or_insert(0) += 1;
+        let mut packages: HashMap<String, usize> = HashMap::new();
+        for name in self.places.into_values().flat_map(HashMap::into_keys) {
+            *packages.entry(name).or_insert(0) += 1;
         }
         // One clock for all: it counts instructions only where nothing is a time.
         let has = |unit: Unit| {
@@ -102,13 +102,13 @@ impl Reader for Log {
         };
         let mut facts = self.facts;
         if let (Some(package), 1) = (self.began.keys().next(), self.began.len()) {
-            facts.push(fact("pkg", package));
+            facts.push(Fact::new("pkg", package));
         }
         let mut sources: Vec<Source> = Vec::new();
-        for result in &self.results {
-            let name = match packages.get(result.name.as_str()) {
-                Some(2..) => format!("{}.{}", result.package, result.name),
-                _ => result.name.clone(),
+        for mut result in self.results {
+            let name = match packages.get(&result.name) {
+                Some(2..) => &format!("{}.{}", result.package, result.name),
+                _ => &result.name.clone(),
             };
             for (process, figure) in result.figures(&clock) {
                 while sources.len() <= process {
@@ -120,7 +120,7 @@ impl Reader for Log {
                         cut: failed.then(|| "it says FAIL".to_owned()),
                     });
                 }
-                sources[process].rows.push(Row::new(&name, figure));
+                sources[process].rows.push(Row::new(name, figure));
             }
         }
         sources
@@ -246,7 +246,7 @@ impl Log {
             "replicate" => self.is_process_a_line = value == PROCESS,
             _ => match self.facts.iter_mut().find(|fact| fact.name == key) {
                 Some(fact) => value.clone_into(&mut fact.value),
-                None => self.facts.push(fact(key, value)),
+                None => self.facts.push(Fact::new(key, value)),
             },
         }
     }
@@ -254,7 +254,7 @@ impl Log {
 
 impl Measured {
     /// What each process measured.
-    fn figures(&self, clock: &Clock) -> Vec<(usize, Figure)> {
+    fn figures(&mut self, clock: &Clock) -> Vec<(usize, Figure)> {
         if let Some(without) = &self.without {
             return vec![(0, without.clone())];
         }
@@ -262,12 +262,13 @@ impl Measured {
             let why = "instructions, beside times".to_owned();
             return vec![(0, Figure::Skipped(why))];
         }
-        let mut of_process: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-        for (process, ticks) in &self.samples {
-            of_process.entry(*process).or_default().push(*ticks);
-        }
-        let figure = |(process, ticks): (usize, Vec<f64>)| (process, samples(&ticks));
-        of_process.into_iter().map(figure).collect()
+        self.samples.sort_by_key(|(process, _)| *process);
+        let of_process = self.samples.chunk_by(|(one, _), (next, _)| one == next);
+        let figure = |process: &[(usize, f64)]| {
+            let ticks: Vec<f64> = process.iter().map(|(_, ticks)| *ticks).collect();
+            (process[0].0, samples(&ticks))
+        };
+        of_process.map(figure).collect()
     }
 }
 

@@ -15,8 +15,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::json::Object;
-use super::{fact, picosecond_clock, samples, Document, Figure, Format, Row, Source};
-use crate::run::Stat;
+use super::{picosecond_clock, samples, Document, Figure, Format, Row, Source};
+use crate::run::{Fact, Stat};
 
 /// Google Benchmark's JSON.
 pub const FORMAT: Format = Format {
@@ -75,8 +75,8 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
     // Whose machine it is stays with the file, as with runs of our own.
     let told = context.iter().flat_map(Object::scalars);
     let told = told.filter(|(name, _)| *name != "host_name");
-    let mut facts = vec![fact("tool", "Google Benchmark")];
-    facts.extend(told.map(|(name, value)| fact(name, &value)));
+    let mut facts = vec![Fact::new("tool", "Google Benchmark")];
+    facts.extend(told.map(|(name, value)| Fact::new(name, &value)));
     Ok(vec![Source {
         facts,
         clock: picosecond_clock(),

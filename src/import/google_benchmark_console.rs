@@ -18,7 +18,7 @@
 //! The table has no end mark.
 
 use super::text::{figure, number};
-use super::{fact, picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
+use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
 use crate::run::{Fact, Stat};
 
 /// The table of Google Benchmark.
@@ -47,14 +47,17 @@ struct Log {
 
 impl Reader for Log {
     fn line(&mut self, line: &str) {
-        if let Some((_, machine)) = line.split_once(MACHINE) {
+        let row = self.column.and_then(|column| row(line.get(column..)?));
+        if let (Some(row), Some(source)) = (row, self.sources.last_mut()) {
+            source.rows.push(row);
+        } else if let Some((_, machine)) = line.split_once(MACHINE) {
             self.column = None;
             if let Some((machine, _)) = machine.rsplit_once(')') {
-                self.facts.push(fact("cpu", machine));
+                self.facts.push(Fact::new("cpu", machine));
             }
         } else if let Some(column) = header(line) {
             self.column = Some(column);
-            let mut facts = vec![fact("tool", "Google Benchmark")];
+            let mut facts = vec![Fact::new("tool", "Google Benchmark")];
             facts.append(&mut self.facts);
             self.sources.push(Source {
                 facts,
@@ -62,9 +65,6 @@ impl Reader for Log {
                 rows: Vec::new(),
                 cut: None,
             });
-        } else if let (Some(column), Some(source)) = (self.column, self.sources.last_mut()) {
-            let line = line.get(column..).unwrap_or("");
-            source.rows.extend(row(line));
         }
     }
 
@@ -81,7 +81,7 @@ impl Reader for Log {
 /// Where the header of a table begins, if a line is one.
 fn header(line: &str) -> Option<usize> {
     let at = line.find("Benchmark ")?;
-    let mut words = line.get(at..)?.split_whitespace().skip(1);
+    let mut words = line.get(at..)?.split_ascii_whitespace().skip(1);
     let is_one = ["Time", "CPU", "Iterations"]
         .iter()
         .all(|word| words.next() == Some(word));
@@ -93,16 +93,17 @@ fn row(line: &str) -> Option<Row> {
     if name.is_empty() {
         return None;
     }
+    let rest = line[name.len()..].trim_start();
     for (sign, without) in [
-        (" ERROR OCCURRED: ", Figure::Failed as fn(String) -> Figure),
-        (" SKIPPED: ", Figure::Skipped),
+        ("ERROR OCCURRED: ", Figure::Failed as fn(String) -> Figure),
+        ("SKIPPED: ", Figure::Skipped),
     ] {
-        if let Some((_, why)) = line.split_once(sign) {
+        if let Some(why) = rest.strip_prefix(sign) {
             let why = why.trim().trim_matches('\'').to_owned();
             return Some(Row::new(name, without(why)));
         }
     }
-    let mut words = line.split_whitespace().skip(1);
+    let mut words = rest.split_ascii_whitespace();
     let (real, unit) = (words.next()?, words.next()?);
     let (cpu, cpu_unit, iterations) = (words.next()?, words.next()?, words.next());
     if unit == "%" {

@@ -9,8 +9,8 @@
 use serde_json::Value;
 
 use super::json::{scalar, Object};
-use super::{fact, picosecond_clock, samples, Document, Figure, Format, Row, Source};
-use crate::run::Stat;
+use super::{picosecond_clock, samples, Document, Figure, Format, Row, Source};
+use crate::run::{Fact, Stat};
 
 /// hyperfine's JSON.
 pub const FORMAT: Format = Format {
@@ -36,7 +36,7 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
         for (run, figure) in figures(result)?.into_iter().enumerate() {
             if sources.len() == run {
                 sources.push(Source {
-                    facts: vec![fact("tool", "hyperfine")],
+                    facts: vec![Fact::new("tool", "hyperfine")],
                     clock: picosecond_clock(),
                     rows: Vec::new(),
                     cut: None,

@@ -25,10 +25,16 @@ impl<'a> Object<'a> {
         self.value.get(name).filter(|value| !value.is_null())
     }
 
+    /// All names with their values.
+    pub fn pairs(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
+        let pairs = self.value.as_object().into_iter().flatten();
+        pairs.map(|(name, value)| (name.as_str(), value))
+    }
+
     /// The names and values that are single: text, numbers, true and false.
     pub fn scalars(&self) -> impl Iterator<Item = (&'a str, String)> {
-        let pairs = self.value.as_object().into_iter().flatten();
-        pairs.filter_map(|(name, value)| Some((name.as_str(), scalar(value)?)))
+        let pairs = self.pairs();
+        pairs.filter_map(|(name, value)| Some((name, scalar(value)?)))
     }
 
     pub fn object(&self, name: &str) -> Option<Object<'a>> {

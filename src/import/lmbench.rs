@@ -21,8 +21,8 @@
 //! A name that comes again is of another process, as is a new first line.
 
 use super::text::{figure, number};
-use super::{fact, picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
-use crate::run::Stat;
+use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
+use crate::run::{Fact, Stat};
 
 /// The results of lmbench.
 pub const FORMAT: Format = Format {
@@ -100,7 +100,7 @@ impl Reader for Log {
             let stat = number(time).map(median_in_microseconds);
             self.push(Row::new(name, figure(line, stat)));
         } else if let Some((name, rate)) = line.split_once(" bandwidth: ") {
-            let unit = rate.split_whitespace().next_back().unwrap_or(rate);
+            let unit = rate.split_ascii_whitespace().next_back().unwrap_or(rate);
             let name = format!("{name} bandwidth");
             let why = format!("{unit} is no time");
             self.push(Row::new(&name, Figure::Skipped(why)));
@@ -151,7 +151,7 @@ impl Log {
     fn begin(&mut self) {
         self.is_file = false;
         self.sources.push(Source {
-            facts: vec![fact("tool", "lmbench")],
+            facts: vec![Fact::new("tool", "lmbench")],
             clock: picosecond_clock(),
             rows: Vec::new(),
             cut: None,
@@ -180,7 +180,7 @@ impl Log {
             self.begin();
             self.is_file = true;
             if let Some(source) = self.sources.last_mut() {
-                source.facts.push(fact("kernel", system));
+                source.facts.push(Fact::new("kernel", system));
             }
             return;
         }
@@ -200,12 +200,12 @@ impl Log {
                 "PROCESSORS" => "processors",
                 _ => return,
             };
-            source.facts.push(fact(name, value));
+            source.facts.push(Fact::new(name, value));
         }
     }
 
     fn table_row(&mut self, line: &str) {
-        let mut words = line.split_whitespace();
+        let mut words = line.split_ascii_whitespace();
         let (Some(first), Some(second)) = (words.next(), words.next()) else {
             return;
         };

@@ -1,8 +1,8 @@
 //! Results of other tools, as runs.
 //!
-//! Each format is one file here, which ends in its [`Format`]: what it looks like, and how it is
-//! read. A format only says what the source says; which format a file has, what is wrong with its
-//! figures ([`check`]) and how they become a record stream ([`records`]) is the same for all.
+//! Each format is one file here with its [`Format`]: what it looks like, and how it is read. A format
+//! only says what the source says; which format a file has, what is wrong with its figures
+//! ([`check`]) and how they become a record stream ([`records`]) is the same for all.
 
 pub mod check;
 pub mod cyclictest;
@@ -30,6 +30,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 
 use aho_corasick::AhoCorasick;
+use memchr::memchr;
 use serde_json::Value;
 
 use crate::histogram::Histogram;
@@ -150,15 +151,6 @@ impl Row {
             figure,
             nanoseconds: None,
         }
-    }
-}
-
-/// What a source tells of its system.
-#[must_use]
-pub fn fact(name: &str, value: &str) -> Fact {
-    Fact {
-        name: name.to_owned(),
-        value: value.to_owned(),
     }
 }
 
@@ -334,9 +326,10 @@ fn read_lines(input: &mut dyn BufRead, formats: &[&'static Format]) -> Result<Im
     let mut readers: Vec<(&'static Format, Box<dyn Reader>)> = Vec::new();
     let mut line = Vec::new();
     while next_line(input, &mut line)? {
-        let text = String::from_utf8_lossy(&line);
+        let text = std::str::from_utf8(&line)
+            .map_or_else(|_| String::from_utf8_lossy(&line), Cow::Borrowed);
         let text = without_escapes(&text);
-        if any_sign.is_match(text.as_ref()) {
+        if !waiting.is_empty() && any_sign.is_match(text.as_ref()) {
             waiting.retain(|(format, lines)| {
                 let starts = lines.signs.iter().any(|sign| text.contains(sign));
                 if starts {
@@ -371,7 +364,7 @@ pub fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             other => other?,
         };
-        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let end = memchr(b'\n', bytes);
         let piece = &bytes[..end.unwrap_or(bytes.len())];
         let room = LONGEST_LINE.saturating_sub(line.len());
         line.extend_from_slice(&piece[..piece.len().min(room)]);

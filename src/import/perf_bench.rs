@@ -20,9 +20,9 @@
 //! the end of one, but a benchmark without a figure has failed or was cut off.
 
 use super::text::{figure, number};
-use super::{fact, picosecond_clock, picoseconds, Figure, Format, Lines, Reader, Row, Source};
+use super::{picosecond_clock, picoseconds, Figure, Format, Lines, Reader, Row, Source};
 use crate::histogram::Histogram;
-use crate::run::Stat;
+use crate::run::{Fact, Stat};
 
 /// What perf bench prints.
 pub const FORMAT: Format = Format {
@@ -97,7 +97,7 @@ impl Log {
         let last = self.sources.last();
         if last.is_none_or(|source| source.rows.iter().any(of_it)) {
             self.sources.push(Source {
-                facts: vec![fact("tool", "perf bench")],
+                facts: vec![Fact::new("tool", "perf bench")],
                 clock: picosecond_clock(),
                 rows: Vec::new(),
                 cut: None,
@@ -123,7 +123,7 @@ impl Log {
 impl Bench {
     fn line(&mut self, line: &str) {
         if let Some((_, executed)) = line.split_once("# Executed ") {
-            let count = executed.split_whitespace().next().unwrap_or("");
+            let count = executed.split_ascii_whitespace().next().unwrap_or("");
             self.executed = count.replace([',', '.', '\''], "").parse().unwrap_or(1);
         } else if let Some((_, function)) = line.split_once("# function '") {
             let name = function.split_once('\'').map_or(function, |(name, _)| name);
@@ -192,7 +192,7 @@ impl Bench {
 
     /// `3848704 operations/sec (+- 38.83%), total secs = 1`, `300000 ADD operations (+- 0.61%)`.
     fn rate(&mut self, rate: &str) {
-        let what = rate.split_whitespace().nth(1).unwrap_or("");
+        let what = rate.split_ascii_whitespace().nth(1).unwrap_or("");
         let name = match what {
             "ADD" | "MOD" | "DEL" => format!("{} {what}", self.name),
             _ => self.name.clone(),
@@ -223,7 +223,7 @@ impl Bench {
 
 /// The number that a line ends in.
 fn last_number(text: &str) -> Result<f64, String> {
-    number(text.split_whitespace().next_back().unwrap_or(""))
+    number(text.split_ascii_whitespace().next_back().unwrap_or(""))
 }
 
 fn total(line: &str, seconds: &str) -> Figure {

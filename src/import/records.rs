@@ -50,8 +50,8 @@ impl Stream {
     fn source(&mut self, source: &Source, format: &str) {
         self.next = 0;
         let told = |name: &str| {
-            let fact = source.facts.iter().find(|fact| fact.name == name);
-            fact.map_or_else(|| "unknown".to_owned(), |fact| short_word(&fact.value))
+            let value = Fact::value_in(&source.facts, name);
+            value.map_or_else(|| "unknown".to_owned(), short_word)
         };
         let hello = [
             ("port", format),
@@ -171,7 +171,7 @@ fn shown(figure: f64) -> String {
 
 /// A text as the value of a key: no spaces, printable ASCII, not empty.
 fn word(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let joined = words.join("_");
     let graphic = |c: char| if c.is_ascii_graphic() { c } else { '?' };
     let word: String = joined.chars().map(graphic).collect();
@@ -223,23 +223,15 @@ mod tests {
     use crate::histogram::Histogram;
     use crate::import::hyperfine;
     use crate::run::{Clock, Outcome, Run, Ticks, Unit};
-    use crate::session::Reader;
+    use crate::session;
     use proptest::prelude::*;
-
-    fn read(stream: &str) -> Run {
-        let mut reader = Reader::new();
-        for line in stream.lines() {
-            reader.line(line.as_bytes());
-        }
-        reader.finish()
-    }
 
     fn written(sources: Vec<Source>) -> Run {
         let imported = Imported {
             format: &hyperfine::FORMAT,
             sources,
         };
-        read(&stream(imported, &[]))
+        session::read(stream(imported, &[]).as_bytes())
     }
 
     fn source(rows: Vec<Row>) -> Source {

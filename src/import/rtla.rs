@@ -22,9 +22,9 @@
 //! column in `hist`.
 
 use super::text::{figure, number};
-use super::{fact, Figure, Format, Lines, Reader, Row, Source};
+use super::{Figure, Format, Lines, Reader, Row, Source};
 use crate::histogram::Histogram;
-use crate::run::{Clock, Stat, Ticks, Unit};
+use crate::run::{Clock, Fact, Stat, Ticks, Unit};
 
 /// What rtla timerlat prints.
 pub const FORMAT: Format = Format {
@@ -162,7 +162,10 @@ impl Log {
             return;
         }
         self.sources.push(Source {
-            facts: vec![fact("tool", "rtla timerlat"), fact("duration", &duration)],
+            facts: vec![
+                Fact::new("tool", "rtla timerlat"),
+                Fact::new("duration", &duration),
+            ],
             clock: clock(is_in_nanoseconds),
             rows,
             cut: is_cut.then(|| "its summary (`count:` to `max:`) is missing".to_owned()),
@@ -182,9 +185,9 @@ impl Hist {
                 name: name.to_owned(),
                 ..Column::default()
             };
-            self.columns = names.split_whitespace().map(column).collect();
+            self.columns = names.split_ascii_whitespace().map(column).collect();
         } else if let Some((label, values)) = line.trim().split_once(' ') {
-            let values = values.split_whitespace();
+            let values = values.split_ascii_whitespace();
             let is_count = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
             match label {
                 "over:" => self.summary(values, |column| &mut column.over),
@@ -302,12 +305,15 @@ impl Top {
             return;
         };
         // A console's prefix may stand before the CPU.
-        let cpu = cpu.split_whitespace().next_back().map(str::parse::<u64>);
+        let cpu = cpu
+            .split_ascii_whitespace()
+            .next_back()
+            .map(str::parse::<u64>);
         let (Some(Ok(cpu)), Ok(samples)) = (cpu, count.trim().parse()) else {
             return;
         };
         for (what, values) in ["IRQ", "Thr", "Usr"].iter().zip(values.split('|')) {
-            let mut values = values.split_whitespace().skip(1);
+            let mut values = values.split_ascii_whitespace().skip(1);
             let mut next = || number(values.next().unwrap_or(""));
             let mut stat = || -> Result<Stat, String> {
                 let (min, avg, max) = (next()?, next()?, next()?);

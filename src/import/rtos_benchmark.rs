@@ -15,9 +15,13 @@
 //! Sections have rows of the same title (`Create`, `Send`), so a row's name is the title of its
 //! section, without the word `stats`, and its own: `Mutex: Lock (no owner)`.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::text::{figure, number};
-use super::{fact, picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
-use crate::run::Stat;
+use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
+use crate::run::{Fact, Stat};
 
 /// The console's output of rtos-benchmark.
 pub const FORMAT: Format = Format {
@@ -35,6 +39,7 @@ const TITLE_END: &str = " [avg, min, max] in nanoseconds **";
 const VXWORKS: &str = "Rtos-benchmark Testing for ";
 const START: &str = "*** Starting! ***";
 const END: &str = "*** Done! ***";
+const MARKS: [&str; 4] = [START, END, VXWORKS, TITLE_END];
 
 /// Rows are `" %-40s: "`.
 const NAME_WIDTH: usize = 40;
@@ -48,32 +53,40 @@ struct Log {
 
 impl Reader for Log {
     fn line(&mut self, line: &str) {
-        if line.contains(START) {
-            self.section.clear();
-            if self.is_started {
+        // All at once: most lines are none.
+        static FOUND: LazyLock<AhoCorasick> =
+            LazyLock::new(|| AhoCorasick::new(MARKS).expect("the marks are few"));
+        let found = FOUND.find(line);
+        match found.map(|found| (MARKS[found.pattern()], found.start())) {
+            Some((START, _)) => {
+                self.section.clear();
+                if self.is_started {
+                    self.begin();
+                } else {
+                    // What the system is comes before its start.
+                    self.current();
+                }
+                self.is_started = true;
+            }
+            Some((END, _)) => {
+                if let Some(source) = self.sources.last_mut() {
+                    source.cut = None;
+                }
+                self.is_started = false;
+                self.section.clear();
+            }
+            Some((VXWORKS, _)) => {
+                self.section.clear();
                 self.begin();
-            } else {
-                // What the system is comes before its start.
-                self.current();
             }
-            self.is_started = true;
-        } else if line.contains(END) {
-            if let Some(source) = self.sources.last_mut() {
-                source.cut = None;
+            Some((_, title_end)) => {
+                let before = &line[..title_end];
+                let title = before.rsplit_once("** ").map_or(before, |(_, title)| title);
+                let title = title.trim_end_matches(" stats").trim_end_matches(" Stats");
+                title.clone_into(&mut self.section);
             }
-            self.is_started = false;
-            self.section.clear();
-        } else if let Some((before, _)) = line.split_once(TITLE_END) {
-            let title = before.rsplit_once("** ").map_or(before, |(_, title)| title);
-            let title = title.trim_end_matches(" stats").trim_end_matches(" Stats");
-            title.clone_into(&mut self.section);
-        } else if line.contains(VXWORKS) {
-            self.section.clear();
-            self.begin();
-        } else if self.section.is_empty() {
-            self.fact(line);
-        } else {
-            self.row(line);
+            None if self.section.is_empty() => self.fact(line),
+            None => self.row(line),
         }
     }
 
@@ -88,7 +101,7 @@ impl Log {
     fn begin(&mut self) {
         self.is_started = false;
         self.sources.push(Source {
-            facts: vec![fact("tool", "rtos-benchmark")],
+            facts: vec![Fact::new("tool", "rtos-benchmark")],
             clock: picosecond_clock(),
             rows: Vec::new(),
             cut: Some(format!("its end mark `{END}` is missing")),
@@ -118,13 +131,13 @@ impl Log {
         let line = line.trim();
         if let Some((_, rest)) = line.split_once("VxWorks (for ") {
             let board = rest.split_once(')').map_or(rest, |(board, _)| board);
-            source.facts.push(fact("board", board));
+            source.facts.push(Fact::new("board", board));
         } else if let Some(version) = line.strip_prefix("Kernel: Core Kernel version: ") {
             source
                 .facts
-                .push(fact("kernel", &format!("VxWorks {version}")));
+                .push(Fact::new("kernel", format!("VxWorks {version}")));
         } else if let Some(date) = line.strip_prefix("Made on ") {
-            source.facts.push(fact("built", date));
+            source.facts.push(Fact::new("built", date));
         }
     }
 
@@ -140,7 +153,10 @@ impl Log {
         };
         // What a console puts before the line stands before the name's field.
         let start = before.len().saturating_sub(NAME_WIDTH);
-        let words = before.get(start..).unwrap_or(before).split_whitespace();
+        let words = before
+            .get(start..)
+            .unwrap_or(before)
+            .split_ascii_whitespace();
         let name = words.collect::<Vec<_>>().join(" ");
         if name.is_empty() {
             return;

@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::json::{scalar, Object};
-use super::{fact, samples, Document, Figure, Format, Lines, Reader, Row, Source};
-use crate::run::{Clock, Stat, Unit};
+use super::{samples, Document, Figure, Format, Lines, Reader, Row, Source};
+use crate::run::{Clock, Fact, Stat, Unit};
 
 /// sel4bench's JSON.
 pub const FORMAT: Format = Format {
@@ -88,7 +88,7 @@ impl Boot {
         let rows = self.iterations.into_values();
         let rows = rows.filter(|rows| !rows.is_empty());
         let source = |rows| Source {
-            facts: vec![fact("tool", "sel4bench"), fact("kernel", "seL4")],
+            facts: vec![Fact::new("tool", "sel4bench"), Fact::new("kernel", "seL4")],
             clock: Clock {
                 name: "cycles".to_owned(),
                 unit: Unit::Cycles,
@@ -112,14 +112,15 @@ fn row(benchmark: &str, result: &Object) -> Result<Row, String> {
         .iter()
         .filter_map(|field| text(field))
         .for_each(&mut add);
-    for (field, value) in result.scalars() {
-        let is_told = FIRST.contains(&field) && text(field).is_some();
+    for (field, value) in result.pairs() {
+        let is_told = FIRST.contains(&field) && value.is_string();
         if is_told || FIGURES.contains(&field) {
             continue;
         }
-        match text(field) {
-            Some(text) => add(text),
-            None => add(&format!("{field} {value}")),
+        match (value.as_str(), scalar(value)) {
+            (Some(text), _) => add(text),
+            (None, Some(value)) => add(&format!("{field} {value}")),
+            (None, None) => {}
         }
     }
     Ok(Row::new(&name, figure(benchmark, result)?))
@@ -205,6 +206,10 @@ enum Quote {
 
 impl Reader for Log {
     fn line(&mut self, line: &str) {
+        if !line.contains(BEGIN) {
+            self.json(line.as_bytes());
+            return;
+        }
         let (json, is_end) = match line.find(END) {
             Some(at) => (&line[..at], true),
             None => (line, false),
@@ -257,16 +262,19 @@ impl Log {
         if self.state != State::Inside {
             return;
         }
+        let mut start = 0;
         for (at, byte) in json.iter().enumerate() {
-            if self.depth == 0 && *byte != b'{' {
+            if self.depth == 0 {
                 if *byte == b']' && json[at + 1..].trim_ascii().is_empty() {
                     self.end(None);
                     return;
                 }
                 // A comma, white space, or what the console printed in between.
-                continue;
+                if *byte != b'{' {
+                    continue;
+                }
+                start = at;
             }
-            self.set.push(*byte);
             self.quote = match (self.quote, byte) {
                 (Quote::Outside, b'"') | (Quote::Escaped, _) => Quote::Inside,
                 (Quote::Inside, b'"') => Quote::Outside,
@@ -282,10 +290,12 @@ impl Log {
                 _ => {}
             }
             if self.depth == 0 {
+                self.set.extend_from_slice(&json[start..=at]);
                 self.complete();
             }
         }
         if self.depth > 0 {
+            self.set.extend_from_slice(&json[start..]);
             self.set.push(b'\n');
         }
         if self.set.len() > LONGEST_SET {

@@ -15,8 +15,9 @@
 //!
 //! The counters of single threads, which some ports print, are not read. Nothing marks the end.
 
-use super::{fact, picosecond_clock, picoseconds, Figure, Format, Lines, Reader, Row, Source};
+use super::{picosecond_clock, picoseconds, Figure, Format, Lines, Reader, Row, Source};
 use crate::histogram::Histogram;
+use crate::run::Fact;
 
 /// The console's output of Thread-Metric.
 pub const FORMAT: Format = Format {
@@ -159,7 +160,7 @@ fn source(tests: Vec<Test>) -> Source {
         Row::new(&test.name, figure)
     });
     Source {
-        facts: vec![fact("tool", "Thread-Metric")],
+        facts: vec![Fact::new("tool", "Thread-Metric")],
         clock: picosecond_clock(),
         rows: rows.collect(),
         cut: None,

@@ -18,7 +18,8 @@ use serde_json::Value;
 
 use super::zephyr::cycles;
 use super::zephyr_latency::{mean, name_and_about};
-use super::{fact, Document, Format, Lines, Reader, Row, Source};
+use super::{Document, Format, Lines, Reader, Row, Source};
+use crate::run::Fact;
 
 /// What twister recorded.
 pub const FORMAT: Format = Format {
@@ -77,9 +78,9 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
 }
 
 fn source(suite: &Value, environment: &Value, rows: Vec<Row>) -> Source {
-    let mut facts = vec![fact("tool", "twister")];
+    let mut facts = vec![Fact::new("tool", "twister")];
     if let Some(version) = environment["zephyr_version"].as_str() {
-        facts.push(fact("kernel", &format!("Zephyr {version}")));
+        facts.push(Fact::new("kernel", format!("Zephyr {version}")));
     }
     let told = [
         ("board", &suite["platform"]),
@@ -93,7 +94,7 @@ fn source(suite: &Value, environment: &Value, rows: Vec<Row>) -> Source {
         ("commit_date", &environment["commit_date"]),
     ];
     let told = told.into_iter();
-    facts.extend(told.filter_map(|(name, value)| Some(fact(name, value.as_str()?))));
+    facts.extend(told.filter_map(|(name, value)| Some(Fact::new(name, value.as_str()?))));
     let cut = match (suite["status"].as_str(), suite["reason"].as_str()) {
         (Some("passed"), _) => None,
         (Some(status), Some(reason)) => Some(format!("its status is `{status}`: {reason}")),
@@ -149,7 +150,7 @@ impl Reader for Recording {
             return Vec::new();
         }
         vec![Source {
-            facts: vec![fact("tool", "twister")],
+            facts: vec![Fact::new("tool", "twister")],
             clock: cycles(),
             rows: self.rows,
             cut: None,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::{fact, Row, Source};
+use super::{Row, Source};
 use crate::run::{Clock, Fact, Unit};
 
 /// What a banner of a boot holds: `***** BOOTING ZEPHYR OS v1.7.99 - BUILD: ... *****` (1.x),
@@ -48,7 +48,7 @@ pub(super) fn mark(line: &str) -> Option<Mark<'_>> {
             let rest = line.get(found.end()..)?;
             let rest = rest.strip_prefix("build ").unwrap_or(rest);
             let rest = rest.strip_prefix("version ").unwrap_or(rest);
-            let version = rest.split_whitespace().next()?;
+            let version = rest.split_ascii_whitespace().next()?;
             let version = version.strip_prefix("zephyr-").unwrap_or(version);
             Some(Mark::Booted(version))
         }
@@ -111,7 +111,7 @@ impl Boots {
     /// What the tool tells of this boot; what it said first stays.
     pub(super) fn fact(&mut self, name: &str, value: &str) {
         if self.facts.iter().all(|fact| fact.name != name) {
-            self.facts.push(fact(name, value));
+            self.facts.push(Fact::new(name, value));
         }
     }
 
@@ -148,7 +148,7 @@ impl Boots {
             cut.get_or_insert(format!("its end mark, {SUCCESSFUL}, is missing"));
         }
         if self.has_begun || !rows.is_empty() {
-            let mut facts = vec![fact("tool", self.tool)];
+            let mut facts = vec![Fact::new("tool", self.tool)];
             facts.extend(told);
             self.sources.push(Source {
                 facts,

@@ -158,7 +158,7 @@ impl Report {
 
     /// Takes a line `name: value`. What stands before the name is the console's.
     fn line(&mut self, name: &str, value: &str) {
-        let first = value.split_whitespace().next().unwrap_or_default();
+        let first = value.split_ascii_whitespace().next().unwrap_or_default();
         let mut told = Told::Part;
         if let Some((_, samples)) = name.rsplit_once("Sample size:") {
             self.samples(samples.split(',').next().unwrap_or_default());
@@ -243,7 +243,7 @@ fn full_name(suite: &str, benchmark: &str) -> String {
 
 /// The full name of the benchmark whose suite and name end a text.
 fn last_two_words(text: &str) -> Option<String> {
-    let mut words = text.split_whitespace().rev();
+    let mut words = text.split_ascii_whitespace().rev();
     let (benchmark, suite) = (words.next()?, words.next()?);
     Some(full_name(suite, benchmark))
 }

@@ -62,12 +62,12 @@ pub(crate) const TARGET: &str = "target";
 
 /// The same, each line in its parts, without what reading the clock costs.
 pub(crate) fn provenance_parts(run: &Run) -> Vec<(&'static str, Vec<String>)> {
-    if fact(&run.host, IMPORTED).is_some() {
+    if Fact::value_in(&run.host, IMPORTED).is_some() {
         return of_import(run);
     }
     let mut lines = vec![(TARGET, target(run)), ("kernel", kernel(run))];
     lines.push(("emulator", known_fact(run, "emulator")));
-    if fact(&run.host, "kernel_release").is_some() {
+    if Fact::value_in(&run.host, "kernel_release").is_some() {
         let label = if run.is_of_its_host() {
             "machine"
         } else {
@@ -130,7 +130,8 @@ fn of_import(run: &Run) -> Vec<(&'static str, Vec<String>)> {
 /// The target that was run, and its variant beside it.
 fn target(run: &Run) -> Vec<String> {
     let target = known_fact(run, "target");
-    let Some(variant) = fact(&run.host, "variant").filter(|variant| *variant != DEFAULT) else {
+    let Some(variant) = Fact::value_in(&run.host, "variant").filter(|variant| *variant != DEFAULT)
+    else {
         return target;
     };
     let option = format!(",variant={variant}");
@@ -141,28 +142,22 @@ fn target(run: &Run) -> Vec<String> {
 
 /// A fact of the tool as a line's only part.
 fn known_fact(run: &Run, name: &str) -> Vec<String> {
-    fact(&run.host, name)
+    Fact::value_in(&run.host, name)
         .map(str::to_owned)
         .into_iter()
         .collect()
 }
 
-fn fact<'a>(facts: &'a [Fact], name: &str) -> Option<&'a str> {
-    facts
-        .iter()
-        .find(|fact| fact.name == name)
-        .map(|fact| fact.value.as_str())
-        .filter(|value| !value.is_empty())
-}
-
 fn session_fact<'a>(run: &'a Run, name: &str) -> Option<&'a str> {
-    run.sessions.iter().find_map(|s| fact(&s.facts, name))
+    run.sessions
+        .iter()
+        .find_map(|s| Fact::value_in(&s.facts, name))
 }
 
 fn kernel(run: &Run) -> Vec<String> {
     let by_host = || {
-        let release = fact(&run.host, "kernel_release")?;
-        let name = fact(&run.host, "kernel_name").unwrap_or("Linux");
+        let release = Fact::value_in(&run.host, "kernel_release")?;
+        let name = Fact::value_in(&run.host, "kernel_name").unwrap_or("Linux");
         Some(format!("{name} {release}"))
     };
     let mut parts = vec![session_fact(run, "kernel")
@@ -170,26 +165,31 @@ fn kernel(run: &Run) -> Vec<String> {
         .or_else(by_host)
         .unwrap_or_else(|| "-".to_owned())];
     let arch = run.sessions.first().map(|s| s.arch.as_str());
-    parts.extend(arch.or(fact(&run.host, "arch")).map(str::to_owned));
+    parts.extend(
+        arch.or(Fact::value_in(&run.host, "arch"))
+            .map(str::to_owned),
+    );
     if run.is_of_its_host() {
-        parts.extend(fact(&run.host, "preemption").map(|mode| format!("preemption {mode}")));
+        parts.extend(
+            Fact::value_in(&run.host, "preemption").map(|mode| format!("preemption {mode}")),
+        );
     }
     parts
 }
 
 fn machine(run: &Run) -> Vec<String> {
-    let known = |name: &str| fact(&run.host, name).unwrap_or("-");
+    let known = |name: &str| Fact::value_in(&run.host, name).unwrap_or("-");
     let mut parts = vec![known("cpu_model").to_owned()];
-    match fact(&run.host, "cpu_count") {
+    match Fact::value_in(&run.host, "cpu_count") {
         Some("1") => parts.push("1 CPU".to_owned()),
         Some(count) => parts.push(format!("{count} CPUs")),
         None => {}
     }
-    match fact(&run.host, "hypervisor") {
+    match Fact::value_in(&run.host, "hypervisor") {
         Some(hypervisor) => parts.push(format!("virtual ({hypervisor})")),
         None => parts.push("no hypervisor seen".to_owned()),
     }
-    parts.extend(fact(&run.host, "container").map(|c| format!("container {c}")));
+    parts.extend(Fact::value_in(&run.host, "container").map(|c| format!("container {c}")));
     parts.push(format!("governor {}", known("governor")));
     parts.push(format!("load {}", known("load")));
     parts
@@ -256,7 +256,7 @@ fn shown_unit(summary: &Summary, ticks: f64) -> (f64, &'static str) {
 
 fn agent(run: &Run) -> Vec<String> {
     let mut parts = vec![different(run, |s| s.port.clone()).join(" and ")];
-    let cpus = different(run, |s| fact(&s.facts, "cpu").map(str::to_owned));
+    let cpus = different(run, |s| Fact::value_in(&s.facts, "cpu").map(str::to_owned));
     match cpus.as_slice() {
         [None] => {}
         [Some(cpu)] => parts.push(format!("pinned to CPU {cpu}")),
@@ -301,7 +301,7 @@ fn replicates(run: &Run) -> Vec<String> {
         let s = if *most == 1 { "" } else { "s" };
         parts.push(format!("{range} sample{s} of a metric in each"));
     }
-    parts.extend(fact(&run.host, "seed").map(|seed| format!("seed {seed}")));
+    parts.extend(Fact::value_in(&run.host, "seed").map(|seed| format!("seed {seed}")));
     parts
 }
 

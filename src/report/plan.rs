@@ -9,7 +9,7 @@ use super::terminal::{dim_head, head, Ink, Style, GAP};
 use super::text::{paragraph, plain};
 use super::{grouped, plural};
 use crate::plan::{Estimate, Need, Plan, Planned, CAUTION, EXACT, MOST};
-use crate::run::Run;
+use crate::run::{Fact, Run};
 use crate::stats;
 
 /// The share of metrics that a plan is for, besides all.
@@ -235,10 +235,9 @@ fn conclusions(plan: &Plan, pilot: &Run) -> Vec<String> {
 /// Seconds that so many replicates take, with the samples of the pilot; `None` where its time was
 /// not bounded, so that it does not say.
 fn time(plan: &Plan, pilot: &Run, replicates: usize) -> Option<u64> {
-    let fact = pilot.host.iter().find(|fact| fact.name == "time_budget")?;
-    let seconds: f64 = fact.value.strip_suffix(" s")?.parse().ok()?;
-    let runs = pilot.host.iter().find(|fact| fact.name == "runs");
-    let runs = runs.and_then(|fact| fact.value.parse().ok());
+    let budget = Fact::value_in(&pilot.host, "time_budget")?;
+    let seconds: f64 = budget.strip_suffix(" s")?.parse().ok()?;
+    let runs = Fact::value_in(&pilot.host, "runs").and_then(|runs| runs.parse().ok());
     let runs = runs.unwrap_or(plan.replicates).max(1);
     Some((seconds * replicates as f64 / runs as f64).ceil() as u64)
 }

@@ -175,10 +175,7 @@ fn facts(text: &str) -> Vec<Fact> {
             && name
                 .bytes()
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-        plain.then(|| Fact {
-            name: name.to_owned(),
-            value: value.trim().to_owned(),
-        })
+        plain.then(|| Fact::new(name, value.trim()))
     };
     text.lines().filter_map(fact).collect()
 }

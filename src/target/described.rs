@@ -290,20 +290,16 @@ impl<'a> Described<'a> {
     }
 
     fn own_facts(&self) -> Vec<Fact> {
-        let fact = |name: &str, value: String| Fact {
-            name: name.to_owned(),
-            value,
-        };
         let mut facts = vec![
-            fact("target", self.chosen.choice.to_string()),
-            fact("board", self.chosen.board.clone()),
-            fact("variant", self.chosen.variant()),
+            Fact::new("target", self.chosen.choice.to_string()),
+            Fact::new("board", self.chosen.board.clone()),
+            Fact::new("variant", self.chosen.variant()),
         ];
         let options = self.chosen.options.iter();
-        facts.extend(options.map(|(name, value)| fact(name, value.clone())));
+        facts.extend(options.map(|(name, value)| Fact::new(name, value.clone())));
         if let Source::Command(words) = &self.chosen.source {
-            facts.extend(self.emulator(words).map(|text| fact("emulator", text)));
-            facts.push(fact("command", self.command_text(words)));
+            facts.extend(self.emulator(words).map(|text| Fact::new("emulator", text)));
+            facts.push(Fact::new("command", self.command_text(words)));
         }
         facts
     }

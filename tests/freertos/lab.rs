@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use kernmark::run::{Entry, Metric, Outcome, Replicate, Run};
-use kernmark::session::Reader;
+pub use kernmark::session::read;
 
 use crate::common::{here, make, scratch, skipped};
 
@@ -103,14 +103,6 @@ impl Session {
     pub fn run(&self) -> Run {
         read(&self.stream)
     }
-}
-
-pub fn read(stream: &[u8]) -> Run {
-    let mut reader = Reader::new();
-    for line in stream.split(|&b| b == b'\n').filter(|l| !l.is_empty()) {
-        reader.line(line);
-    }
-    reader.finish()
 }
 
 /// Why the kernel's sources are not here, as make says.
