@@ -12,9 +12,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::noise::Noise;
 use rustix::fs::{flock, renameat_with, FlockOperation, Mode, OFlags, RenameFlags, CWD};
 use rustix::io::Errno;
+
+use crate::noise::Noise;
 
 /// The directory of saved runs, `kernmark/runs` below `XDG_DATA_HOME` or `~/.local/share`.
 ///

@@ -6,10 +6,12 @@
 mod common;
 #[path = "common/seen.rs"]
 mod seen;
+#[path = "common/tool.rs"]
+mod tool;
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -19,6 +21,7 @@ use kernmark::record;
 use rustix::process::{kill_process, Pid, Signal};
 use seen::Seen;
 use serde_json::Value;
+use tool::tool_in;
 
 /// Longer than anything here takes on the slowest machine.
 const EVER: Duration = Duration::from_secs(60);
@@ -88,25 +91,8 @@ impl Bed {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kernmark"));
-        let cargo = env::var_os("CARGO_HOME")
-            .map(PathBuf::from)
-            .or_else(|| Some(Path::new(&env::var_os("HOME")?).join(".cargo")));
-        command
-            .args(arguments)
-            .current_dir(self.folder.path())
-            .env_clear()
-            .env("PATH", env::var_os("PATH").unwrap())
-            .env("XDG_DATA_HOME", self.path("data"))
-            .env("XDG_CACHE_HOME", self.path("cache"))
-            .env("XDG_CONFIG_HOME", self.path("config"))
-            .env("KERNMARK_LOCK", self.path("lock"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command.envs(cargo.map(|cargo| ("CARGO_HOME", cargo)));
-        command
-            .envs(env::var_os("FREERTOS_KERNEL_PATH").map(|path| ("FREERTOS_KERNEL_PATH", path)));
+        let mut command = tool_in(self.folder.path(), arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 

@@ -7,6 +7,8 @@
 mod common;
 #[path = "common/seen.rs"]
 mod seen;
+#[path = "common/tool.rs"]
+mod tool;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -17,6 +19,7 @@ use std::sync::OnceLock;
 
 use common::{here, scratch, skipped};
 use seen::Seen;
+use tool::tool_in;
 
 /// The emulated machine, whatever else can be used here.
 const VM: &str = "linux-vm:tcg";
@@ -42,18 +45,8 @@ impl Bed {
     }
 
     fn command(&self, arguments: &[&str], cache: &Path) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kernmark"));
-        command
-            .args(arguments)
-            .current_dir(self.folder.path())
-            .env_clear()
-            .env("PATH", env::var_os("PATH").unwrap())
-            .env("HOME", self.path("home"))
-            .env("XDG_DATA_HOME", self.path("data"))
-            .env("XDG_CACHE_HOME", cache)
-            .env("XDG_CONFIG_HOME", self.path("config"))
-            .env("KERNMARK_LOCK", self.path("lock"))
-            .stdin(Stdio::null());
+        let mut command = tool_in(self.folder.path(), arguments);
+        command.env("XDG_CACHE_HOME", cache);
         command
     }
 

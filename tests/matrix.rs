@@ -3,14 +3,17 @@
 // Other test programs need the rest of it.
 #[allow(dead_code)]
 mod common;
+#[path = "common/tool.rs"]
+mod tool;
 
 use std::collections::HashMap;
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::PathBuf;
+use std::process::Output;
 
 use common::{here, skipped};
+use tool::tool_in;
 
 /// A folder of a test's own, and the tool in it.
 struct Bed {
@@ -29,23 +32,7 @@ impl Bed {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        let cargo = env::var_os("CARGO_HOME")
-            .map(PathBuf::from)
-            .or_else(|| Some(Path::new(&env::var_os("HOME")?).join(".cargo")));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kernmark"));
-        command
-            .args(arguments)
-            .current_dir(self.folder.path())
-            .env_clear()
-            .env("PATH", env::var_os("PATH").unwrap())
-            .env("XDG_DATA_HOME", self.path("data"))
-            .env("XDG_CACHE_HOME", self.path("cache"))
-            .env("XDG_CONFIG_HOME", self.path("config"))
-            .env("KERNMARK_LOCK", self.path("lock"))
-            .stdin(Stdio::null());
-        command.envs(cargo.map(|cargo| ("CARGO_HOME", cargo)));
-        command
-            .envs(env::var_os("FREERTOS_KERNEL_PATH").map(|path| ("FREERTOS_KERNEL_PATH", path)));
+        let mut command = tool_in(self.folder.path(), arguments);
         command.output().unwrap()
     }
 

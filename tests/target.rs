@@ -3,12 +3,14 @@
 
 #[path = "common/seen.rs"]
 mod seen;
+#[path = "common/tool.rs"]
+mod tool;
 
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +18,7 @@ use kernmark::record;
 use rustix::pty::{grantpt, openpt, ptsname, unlockpt, OpenptFlags};
 use rustix::termios::{tcgetattr, LocalModes};
 use seen::Seen;
+use tool::tool_in;
 
 /// A record: its kind, its pairs and, for `bench`, a text.
 fn push(lines: &mut Vec<String>, words: &str) {
@@ -135,19 +138,7 @@ impl Bed {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kernmark"));
-        command
-            .args(arguments)
-            .current_dir(self.folder.path())
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("HOME", self.path("home"))
-            .env("XDG_DATA_HOME", self.path("data"))
-            .env("XDG_CACHE_HOME", self.path("cache"))
-            .env("XDG_CONFIG_HOME", self.path("config"))
-            .env("KERNMARK_LOCK", self.path("lock"))
-            .stdin(Stdio::null());
-        command
+        tool_in(self.folder.path(), arguments)
     }
 
     fn run(&self, arguments: &[&str]) -> Seen {
