@@ -445,7 +445,7 @@ impl Check {
     /// Finds the value and judges it; an error is why it cannot be judged.
     fn measure(&mut self, run: &Run, of: Option<&Values>) -> Result<Finding, String> {
         let Some(values) = of.filter(|values| values.status == Status::Ok) else {
-            return Err(compare::absence(of));
+            return Err(of.map_or_else(|| "not in the run".to_owned(), compare::absence));
         };
         match (values.unit, self.limit.measure.unit()) {
             (Unit::Instructions, Unit::Cycles) => {

@@ -385,11 +385,13 @@ impl Judge<'_> {
         let (base, new) = match (measured(base), measured(new)) {
             (false, false) => return None,
             (true, false) => {
-                metric.set(Verdict::Missing, Some(absence(new)));
+                let why = new.map_or_else(|| "not in new".to_owned(), absence);
+                metric.set(Verdict::Missing, Some(why));
                 return alone(metric);
             }
             (false, true) => {
-                metric.set(Verdict::Added, Some(absence(base)));
+                let why = base.map_or_else(|| "not in base".to_owned(), absence);
+                metric.set(Verdict::Added, Some(why));
                 return alone(metric);
             }
             (true, true) => (base?, new?),
@@ -692,11 +694,8 @@ fn side(values: &Values) -> Option<Side> {
     })
 }
 
-/// Why a side has no number.
-pub(crate) fn absence(side: Option<&Values>) -> String {
-    let Some(side) = side else {
-        return "not in the run".to_owned();
-    };
+/// Why a metric has no number.
+pub(crate) fn absence(side: &Values) -> String {
     let what = match side.status {
         Status::Skipped => "skipped",
         Status::Failed => "failed",

@@ -169,7 +169,7 @@ fn samples(replicates: &[&Replicate]) -> u64 {
 
 fn need(values: &Values, question: Question, trials: &mut AllTrials) -> Need {
     if values.status != Status::Ok {
-        return Need::Unknown(crate::compare::absence(Some(values)));
+        return Need::Unknown(crate::compare::absence(values));
     }
     if is_exact(values) {
         return Need::Exact;

@@ -473,10 +473,11 @@ fn what_one_side_lacks_is_missing_or_added() {
     assert_eq!(of(&comparison, "b").verdict, Verdict::Missing);
     let note = of(&comparison, "b").note.as_deref();
     assert_eq!(note, Some("failed: order: counted 1, must be 0"));
-    assert_eq!(of(&comparison, "c").note.as_deref(), Some("not in the run"));
+    assert_eq!(of(&comparison, "c").note.as_deref(), Some("not in new"));
     assert_eq!(comparison.family, 1);
     let comparison = compared(&new, &both);
     assert_eq!(comparison.count(Verdict::Added), 2);
+    assert_eq!(of(&comparison, "c").note.as_deref(), Some("not in base"));
     // What neither has is not there.
     let empty = without(run(&[("b", &TEN)]), "b", &failed);
     assert!(compared(&empty, &empty).metrics.is_empty());
