@@ -193,8 +193,6 @@ impl ValueEnum for RunFormat {
 }
 
 /// The arguments of `run`.
-// Each flag of the command line is one.
-#[allow(clippy::struct_excessive_bools)]
 #[derive(Args, Debug, Default)]
 pub struct Run {
     /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
@@ -215,17 +213,9 @@ pub struct Run {
     #[arg(long, conflicts_with = "quick")]
     pub check: bool,
 
-    /// CPU to measure on [default: the last one allowed]
-    #[arg(long, value_name = "N")]
-    pub cpu: Option<u32>,
-
-    /// Never use real-time priority, also where it is permitted
-    #[arg(long)]
-    pub no_realtime: bool,
-
-    /// Seconds to wait while another kernmark measures on this machine [default: 120]
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    pub wait: Option<Duration>,
+    /// Under what conditions it is measured.
+    #[command(flatten)]
+    pub conditions: Conditions,
 
     /// Save the run in FILE, which must not exist [default: a file below the data directory]
     ///
@@ -246,10 +236,6 @@ pub struct Run {
     /// The formats of other programs, and what each keeps, are in doc/formats.md.
     #[arg(long, value_enum, default_value_t)]
     pub format: RunFormat,
-
-    /// Record the host's name in the run
-    #[arg(long)]
-    pub host_name: bool,
 
     /// Seconds without output after which the agent counts as hung
     #[arg(long, value_name = "S", value_parser = seconds, hide = true)]
@@ -283,6 +269,26 @@ pub struct Effort {
     pub seed: Option<u32>,
 }
 
+/// Under what conditions is measured, and what of them is recorded.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Conditions {
+    /// CPU to measure on [default: the last one allowed]
+    #[arg(long, value_name = "N")]
+    pub cpu: Option<u32>,
+
+    /// Never use real-time priority, also where it is permitted
+    #[arg(long)]
+    pub no_realtime: bool,
+
+    /// Seconds to wait while another kernmark measures on this machine [default: 120]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub wait: Option<Duration>,
+
+    /// Record the host's name in the run
+    #[arg(long)]
+    pub host_name: bool,
+}
+
 /// The arguments of `matrix`.
 #[derive(Args, Debug)]
 pub struct Matrix {
@@ -302,6 +308,10 @@ pub struct Matrix {
     /// How much is measured.
     #[command(flatten)]
     pub effort: Effort,
+
+    /// Under what conditions it is measured.
+    #[command(flatten)]
+    pub conditions: Conditions,
 
     /// How to print the matrix
     #[arg(long, value_enum, default_value_t)]
@@ -531,6 +541,10 @@ pub struct Ab {
     #[command(flatten)]
     pub effort: Effort,
 
+    /// Under what conditions both are measured.
+    #[command(flatten)]
+    pub conditions: Conditions,
+
     /// How the two are compared.
     #[command(flatten)]
     pub judging: Judging,
@@ -554,6 +568,10 @@ pub struct Noise {
     /// How much is measured in each run.
     #[command(flatten)]
     pub effort: Effort,
+
+    /// Under what conditions all are measured.
+    #[command(flatten)]
+    pub conditions: Conditions,
 }
 
 /// The arguments of `explain`.

@@ -11,12 +11,13 @@ mod tool;
 
 use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use common::skipped;
+use kernmark::machine::Machine;
 use kernmark::record;
 use rustix::process::{kill_process, Pid, Signal};
 use seen::Seen;
@@ -324,6 +325,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_measured() {
         (&["--on", "linux", "default", "O3"], "has no variant but"),
         (&["linux", "linux", "no.such.metric"], "no.such.metric"),
         (&["exec:true", "exec:true", "--quick"], "takes no orders"),
+        (&["linux", "exec:true", "--cpu", "0"], "--cpu"),
     ] {
         let seen = bed.run(&[&["ab"], arguments].concat());
         seen.expect(2, "", why);
@@ -335,12 +337,16 @@ fn what_makes_no_sense_is_refused_before_anything_is_measured() {
 fn this_linux_is_measured_twice() {
     let bed = Bed::new(steady);
     let few = ["--runs", "2", "--samples", "20", "--time-budget", "4"];
-    let seen = bed.run(&[&["ab", "linux", "linux", "clock.read", "syscall"], &few[..]].concat());
+    let first = Machine::read(Path::new("/")).allowed[0].to_string();
+    let so = ["--no-realtime", "--wait", "100", "--cpu", &first];
+    let what = ["ab", "linux", "linux", "clock.read", "syscall"];
+    let seen = bed.run(&[&what, &few[..], &so[..]].concat());
     seen.expect(0, "syscall.null", "saved: ");
     seen.expect(0, "2 against 2 replicates; margin 2 %; interleaved in", "");
     let text = fs::read_to_string(bed.only("base")).unwrap();
     assert!(text.contains("name=interleaved | as base with linux *"));
     assert!(text.contains("name=time_budget | 2 s *"), "half of it");
+    assert!(text.contains(" realtime=no ") && text.contains(&format!("name=cpu | {first} *")));
     let (base, new) = (bed.only("base"), bed.only("new"));
     assert_eq!(bed.compare(&base, &new, &[]).out, seen.out);
 }

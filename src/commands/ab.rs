@@ -50,6 +50,7 @@ pub(super) fn ab(arguments: &cli::Ab) -> Outcome {
             filters: arguments.filters.clone(),
             on: spec.clone(),
             effort: effort(&arguments.effort, &known, seed),
+            conditions: arguments.conditions.clone(),
             ..cli::Run::default()
         };
         check(&known, &run)?;
@@ -169,7 +170,7 @@ fn measure(
     // One turn is for both.
     let here = sides.iter().find(|side| side.place.is_here);
     let place = &here.unwrap_or(&sides[0]).place;
-    let Some(_turn) = turn(place, None, interrupt, &progress)? else {
+    let Some(_turn) = turn(place, asked[0].conditions.wait, interrupt, &progress)? else {
         return Ok(None);
     };
     let started = SystemTime::now();
@@ -299,6 +300,7 @@ mod tests {
             filters: Vec::new(),
             on: on.map(str::to_owned),
             effort: cli::Effort::default(),
+            conditions: cli::Conditions::default(),
             judging: cli::Judging::default(),
         };
         Ok(specs(&arguments)?.map(|spec| spec.to_string()))

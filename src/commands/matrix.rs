@@ -22,6 +22,7 @@ pub(super) fn matrix(arguments: &cli::Matrix) -> Outcome {
             filters: arguments.filters.clone(),
             on: column.spec.clone(),
             effort: arguments.effort.clone(),
+            conditions: arguments.conditions.clone(),
             ..cli::Run::default()
         })
         .collect();

@@ -22,6 +22,7 @@ pub(super) fn noise(arguments: &cli::Noise) -> Outcome {
                 seed: arguments.effort.seed.map(|seed| seed.wrapping_add(round)),
                 ..arguments.effort.clone()
             },
+            conditions: arguments.conditions.clone(),
             ..cli::Run::default()
         };
         let Some(made) = measure_target(&arguments.on, &run, &interrupt)? else {

@@ -130,7 +130,13 @@ pub fn measure_target(
     let Some(mut ready) = ready(target, arguments, interrupt, &progress)? else {
         return Ok(None);
     };
-    let Some(_turn) = turn(&ready.place, arguments.wait, interrupt, &progress)? else {
+    let Some(_turn) = turn(
+        &ready.place,
+        arguments.conditions.wait,
+        interrupt,
+        &progress,
+    )?
+    else {
         return Ok(None);
     };
     // Read only here: what was true before the wait need not be true any more.
@@ -523,8 +529,8 @@ pub(super) fn check(target: &Known, arguments: &cli::Run) -> Result<(), Failure>
         Known::Serial { .. } | Known::Exec(_) | Known::File(_) => (false, false),
     };
     if !here {
-        ignored.push((arguments.cpu.is_some(), "--cpu"));
-        ignored.push((arguments.no_realtime, "--no-realtime"));
+        ignored.push((arguments.conditions.cpu.is_some(), "--cpu"));
+        ignored.push((arguments.conditions.no_realtime, "--no-realtime"));
     }
     if !hears {
         ignored.push((arguments.effort.samples.is_some(), "--samples"));
@@ -544,7 +550,7 @@ pub(super) fn check(target: &Known, arguments: &cli::Run) -> Result<(), Failure>
             )
         }));
     }
-    if let Some(cpu) = arguments.cpu {
+    if let Some(cpu) = arguments.conditions.cpu {
         let machine = Machine::read(Path::new("/"));
         if !machine.allowed.contains(&cpu) {
             return Err(Failure::Usage(format!(
@@ -594,8 +600,8 @@ pub(super) fn plan(target: &Known, arguments: &cli::Run) -> Plan {
 /// What the Linux agent is told besides.
 fn linux_settings(arguments: &cli::Run) -> Vec<(&'static str, String)> {
     let mut settings = vec![("epoch_ns", EPOCH_NS.to_string())];
-    settings.extend(arguments.cpu.map(|cpu| ("cpu", cpu.to_string())));
-    let realtime = if arguments.no_realtime {
+    settings.extend(arguments.conditions.cpu.map(|cpu| ("cpu", cpu.to_string())));
+    let realtime = if arguments.conditions.no_realtime {
         "never"
     } else {
         "auto"
@@ -631,7 +637,7 @@ fn own_facts(arguments: &cli::Run, plan: &Plan, place: &Place, started: SystemTi
     if !arguments.filters.is_empty() {
         facts.push(Fact::new("filters", arguments.filters.join(" ")));
     }
-    if arguments.host_name {
+    if arguments.conditions.host_name {
         let name = rustix::system::uname();
         let name = name.nodename().to_string_lossy().into_owned();
         facts.push(Fact::new("host_name", name));
