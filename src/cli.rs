@@ -545,6 +545,11 @@ pub struct Ab {
     #[command(flatten)]
     pub conditions: Conditions,
 
+    /// Save the runs in NAME-base.km and NAME-new.km, which must not exist [default: files below the
+    /// data directory]
+    #[arg(short, long, value_name = "NAME")]
+    pub output: Option<PathBuf>,
+
     /// How the two are compared.
     #[command(flatten)]
     pub judging: Judging,

@@ -334,6 +334,28 @@ fn what_makes_no_sense_is_refused_before_anything_is_measured() {
 }
 
 #[test]
+fn both_runs_go_where_they_are_wanted() {
+    let bed = Bed::new(steady);
+    let so = ["--runs", "2", "-o", "pair"];
+    bed.ab("base", "new", &so)
+        .expect(0, "", "saved: pair-new.km");
+    bed.compare("pair-base.km", "pair-new.km", &[]).expect(
+        0,
+        "2 against 2 replicates; margin 2 %; interleaved",
+        "",
+    );
+    assert!(bed.saved("").is_empty());
+    let before = fs::read(bed.path("pair-new.km")).unwrap();
+    fs::remove_file(bed.path("pair-base.km")).unwrap();
+    // Refused before anything is measured.
+    let turn = fs::read(bed.path("turn")).unwrap();
+    bed.ab("base", "new", &so).expect(2, "", "pair-new.km");
+    assert_eq!(fs::read(bed.path("turn")).unwrap(), turn);
+    assert_eq!(fs::read(bed.path("pair-new.km")).unwrap(), before);
+    assert!(!bed.path("pair-base.km").exists() && !bed.path("pair-base.km.part").exists());
+}
+
+#[test]
 fn this_linux_is_measured_twice() {
     let bed = Bed::new(steady);
     let few = ["--runs", "2", "--samples", "20", "--time-budget", "4"];

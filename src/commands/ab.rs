@@ -1,5 +1,6 @@
 //! The command `ab`: measures two targets in turns and compares them.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::compare::judge;
@@ -44,19 +45,21 @@ pub(super) fn ab(arguments: &cli::Ab) -> Outcome {
     let interrupt = interrupt()?;
     let seed = arguments.effort.seed.unwrap_or_else(|| fastrand::u32(..));
     // A typo in the second is found before anything is built for the first.
-    let side = |spec: &Spec| -> Result<(Known, cli::Run), Failure> {
+    let side = |side: usize| -> Result<(Known, cli::Run), Failure> {
+        let spec = &specs[side];
         let known = plan_target(spec, &interrupt)?;
         let run = cli::Run {
             filters: arguments.filters.clone(),
             on: spec.clone(),
             effort: effort(&arguments.effort, &known, seed),
             conditions: arguments.conditions.clone(),
+            output: arguments.output.as_ref().map(|name| file(name, side)),
             ..cli::Run::default()
         };
         check(&known, &run)?;
         Ok((known, run))
     };
-    let sides = [side(&specs[0])?, side(&specs[1])?];
+    let sides = [side(0)?, side(1)?];
     let Some(made) = measure(sides, seed, &interrupt)? else {
         return Ok(cli::INTERRUPTED);
     };
@@ -84,6 +87,13 @@ pub(super) fn ab(arguments: &cli::Ab) -> Outcome {
     } else {
         gate
     })
+}
+
+/// Where the run of a side is saved when the user named both.
+fn file(name: &Path, side: usize) -> PathBuf {
+    let mut file = name.as_os_str().to_owned();
+    file.push(format!("-{}.km", NAMES[side]));
+    file.into()
 }
 
 /// What A and B are.
@@ -301,6 +311,7 @@ mod tests {
             on: on.map(str::to_owned),
             effort: cli::Effort::default(),
             conditions: cli::Conditions::default(),
+            output: None,
             judging: cli::Judging::default(),
         };
         Ok(specs(&arguments)?.map(|spec| spec.to_string()))

@@ -123,9 +123,6 @@ pub fn measure_target(
 ) -> Result<Option<Made>, Failure> {
     let target = plan_target(spec, interrupt)?;
     check(&target, arguments)?;
-    if let Some(path) = &arguments.output {
-        writable(path)?;
-    }
     let progress = Progress::new();
     let Some(mut ready) = ready(target, arguments, interrupt, &progress)? else {
         return Ok(None);
@@ -520,7 +517,7 @@ fn writable(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Refuses arguments that the target cannot heed.
+/// Refuses arguments that the target cannot heed, and a file that cannot be made.
 pub(super) fn check(target: &Known, arguments: &cli::Run) -> Result<(), Failure> {
     let mut ignored: Vec<(bool, &str)> = Vec::new();
     let (here, hears) = match target {
@@ -559,7 +556,7 @@ pub(super) fn check(target: &Known, arguments: &cli::Run) -> Result<(), Failure>
             )));
         }
     }
-    Ok(())
+    arguments.output.as_deref().map_or(Ok(()), writable)
 }
 
 pub(super) fn plan(target: &Known, arguments: &cli::Run) -> Plan {
