@@ -86,22 +86,9 @@ fn several_files_are_replicates_that_a_test_can_judge() {
     let gate = ["compare", &base, &new, "--fail-on", "regression"];
     bed.run(&gate).expect(3, "1 regressed", "");
     // One boot has a mean and nothing to judge it by.
-    let alone = [
-        "compare",
-        "base0.log",
-        "new0.log",
-        "--fail-on",
-        "regression",
-    ];
-    bed.run(&alone).expect(0, "no test can judge", "");
-    let strict = [
-        "compare",
-        "base0.log",
-        "new0.log",
-        "--fail-on",
-        "inconclusive",
-    ];
-    bed.run(&strict).expect(4, "1.200", "");
+    let alone = |verdict| bed.run(&["compare", "base0.log", "new0.log", "--fail-on", verdict]);
+    alone("regression").expect(0, "no test can judge", "");
+    alone("inconclusive").expect(4, "1.200", "");
 }
 
 #[test]

@@ -206,6 +206,7 @@ enum Quote {
 
 impl Reader for Log {
     fn line(&mut self, line: &str) {
+        // Neither mark, as the end holds the words of the beginning.
         if !line.contains(BEGIN) {
             self.json(line.as_bytes());
             return;
