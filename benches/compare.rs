@@ -100,14 +100,14 @@ fn time(random: &mut fastrand::Rng, replicates: usize) {
     let [base, new] = streams
         .each_ref()
         .map(|stream| session::read(stream.as_bytes()));
-    let comparison = Comparison::of(&base, &new, Options::default());
+    let comparison = Comparison::of(&base, &new, &Options::default());
     assert_eq!(comparison.family, METRICS, "every metric is tested");
     let reading = median_time(|| {
         streams
             .each_ref()
             .map(|stream| session::read(stream.as_bytes()))
     });
-    let comparing = median_time(|| Comparison::of(&base, &new, Options::default()));
+    let comparing = median_time(|| Comparison::of(&base, &new, &Options::default()));
     println!("two runs of {METRICS} metrics, {replicates} replicates, {SAMPLES} samples:");
     println!(
         "reading   {:6.1} ms ({:.1} MB)",

@@ -8,8 +8,9 @@ use std::fmt;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::compare;
+use crate::figures::absence;
 use crate::filter;
+use crate::quantity::Quantity;
 use crate::report::number::count;
 use crate::run::{Run, Unit};
 use crate::stats;
@@ -41,11 +42,11 @@ struct Limit {
 pub enum Figure {
     /// The median over replicates.
     Median,
-    /// The 90th percentile of all samples.
+    /// The median over replicates of their 90th percentile.
     P90,
-    /// The 99th percentile of all samples.
+    /// The same of the 99th percentile.
     P99,
-    /// The 99.9th percentile of all samples.
+    /// The same of the 99.9th percentile.
     P999,
     /// The greatest of all samples.
     Max,
@@ -414,7 +415,7 @@ pub struct Check {
     pub limit: Amount,
     /// What was measured, of one operation: nanoseconds or instructions, as the limit.
     pub value: Option<f64>,
-    /// The interval of a median ([`stats::median_interval`]).
+    /// The interval of that value over replicates ([`stats::median_interval`]); `None` of `max`.
     pub interval: Option<(f64, f64)>,
     /// Operations that a sample is the mean of; the most, should replicates differ.
     pub batch: u64,
@@ -423,6 +424,9 @@ pub struct Check {
     /// Why the limit is there, as the budget says; not yet safe to show.
     pub why: Option<String>,
 }
+
+/// Why a time cannot be judged.
+const NO_FREQUENCY: &str = "its clock does not say how long a tick is";
 
 impl Check {
     /// How far the value lies above the limit, as a share of it; `None` unless it does, infinite
@@ -445,7 +449,10 @@ impl Check {
     /// Finds the value and judges it; an error is why it cannot be judged.
     fn measure(&mut self, run: &Run, of: Option<&Values>) -> Result<Finding, String> {
         let Some(values) = of.filter(|values| values.status == Status::Ok) else {
-            return Err(of.map_or_else(|| "not in the run".to_owned(), compare::absence));
+            return Err(of.map_or_else(
+                || "not in the run".to_owned(),
+                |values| absence(values.status, values.reason),
+            ));
         };
         match (values.unit, self.limit.measure.unit()) {
             (Unit::Instructions, Unit::Cycles) => {
@@ -458,19 +465,7 @@ impl Check {
         }
         let batches = values.replicates.iter().map(|r| r.batch.max(1));
         self.batch = batches.max().unwrap_or(1);
-        let (means, sums) = (pooled(run, values, Of::Mean), pooled(run, values, Of::Sum));
-        let quantile = |samples: &[(f64, u64)], p: f64| {
-            stats::weighted_quantile(samples, p).ok_or_else(|| {
-                let all = samples
-                    .iter()
-                    .fold(0u64, |n, (_, more)| n.saturating_add(*more));
-                let needed = stats::samples_for_quantile(p).map_or_else(String::new, count);
-                let name = self.figure.name();
-                format!("{name} needs {needed} samples, there are {}", count(all))
-            })
-        };
-        let greatest = |samples: &[(f64, u64)]| samples.iter().map(|(v, _)| *v).reduce(f64::max);
-        let unclear = || "its clock does not say how long a tick is".to_owned();
+        let unclear = || NO_FREQUENCY.to_owned();
         let tail = match self.figure {
             Figure::Median => {
                 self.interval = stats::median_interval(&values.values);
@@ -478,16 +473,58 @@ impl Check {
                 let value = self.value.ok_or_else(unclear)?;
                 return Ok(self.finding(value));
             }
-            Figure::Max => (
-                greatest(&means).ok_or_else(unclear)?,
-                greatest(&sums).ok_or_else(unclear)?,
-            ),
-            Figure::P90 => (quantile(&means, 0.9)?, quantile(&sums, 0.9)?),
-            Figure::P99 => (quantile(&means, 0.99)?, quantile(&sums, 0.99)?),
-            Figure::P999 => (quantile(&means, 0.999)?, quantile(&sums, 0.999)?),
+            Figure::Max => {
+                let greatest = values.replicates.iter().map(|replicate| {
+                    let ticks = replicate.histogram.max()?.0 as f64;
+                    let operations = replicate.batch.max(1) as f64;
+                    let clock = &run.sessions[replicate.session].clock;
+                    Some((clock.shown(ticks / operations)?, clock.shown(ticks)?))
+                });
+                let all: Option<Vec<(f64, f64)>> = greatest.collect();
+                let all = all.filter(|all| !all.is_empty()).ok_or_else(unclear)?;
+                all.into_iter().fold((0.0, 0.0), |most: (f64, f64), one| {
+                    (most.0.max(one.0), most.1.max(one.1))
+                })
+            }
+            Figure::P90 => self.percentile(run, values, Quantity::P90)?,
+            Figure::P99 => self.percentile(run, values, Quantity::P99)?,
+            Figure::P999 => self.percentile(run, values, Quantity::P999)?,
         };
         self.value = Some(tail.0);
         self.judge_tail(tail)
+    }
+
+    /// The median of the replicates' percentiles, of one operation and of a whole sample; its
+    /// interval is kept.
+    fn percentile(
+        &mut self,
+        run: &Run,
+        values: &Values,
+        quantity: Quantity,
+    ) -> Result<(f64, f64), String> {
+        let of_replicates = values.replicates.iter().filter_map(|replicate| {
+            let clock = &run.sessions[replicate.session].clock;
+            let value = clock.shown(replicate.figure(quantity, clock.unit)?)?;
+            Some((value, value * replicate.batch.max(1) as f64))
+        });
+        let (means, sums): (Vec<f64>, Vec<f64>) = of_replicates.unzip();
+        let both = stats::median(&means).zip(stats::median(&sums));
+        // As in the summary of a run: more than half of the replicates must have it.
+        let both = both.filter(|_| 2 * means.len() > values.replicates.len());
+        self.interval = stats::median_interval(&means);
+        if values.values.is_empty() {
+            return Err(NO_FREQUENCY.to_owned());
+        }
+        both.ok_or_else(|| {
+            let most = values.replicates.iter().map(|one| one.samples()).max();
+            let needed = quantity.share().and_then(stats::samples_for_quantile);
+            format!(
+                "{} needs {} samples in a replicate, there are {}",
+                quantity.name(),
+                needed.map_or_else(String::new, count),
+                count(most.unwrap_or(0))
+            )
+        })
     }
 
     /// Judges a tail by what samples show of single operations: one took as long as the mean of
@@ -515,36 +552,6 @@ impl Check {
             Finding::Over
         }
     }
-}
-
-/// What of a sample is meant.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
-    /// The mean of its operations.
-    Mean,
-    /// All of its operations together.
-    Sum,
-}
-
-/// All samples of a metric in nanoseconds by the clock of their own session, or in instructions,
-/// each with its count. Empty where a clock does not say how many ticks a second has.
-fn pooled(run: &Run, values: &Values, of: Of) -> Vec<(f64, u64)> {
-    let samples = values.replicates.iter().flat_map(|replicate| {
-        let clock = &run.sessions[replicate.session].clock;
-        let operations = match of {
-            Of::Mean => replicate.batch.max(1) as f64,
-            Of::Sum => 1.0,
-        };
-        replicate.histogram.iter().map(move |(ticks, count)| {
-            let ticks = ticks.0 as f64 / operations;
-            let value = match clock.unit {
-                Unit::Ticks | Unit::Instructions => Some(ticks),
-                Unit::Cycles => clock.nanoseconds(ticks),
-            };
-            Some((value?, count))
-        })
-    });
-    samples.collect::<Option<_>>().unwrap_or_default()
 }
 
 /// A run, judged by a budget.
@@ -667,7 +674,7 @@ mod tests {
         let few = run(Unit::Cycles, &[("a.b", 1, &[&[5; 100]])]);
         assert_eq!(
             reason("p99 = \"1 s\"", &few),
-            "p99 needs 299 samples, there are 100"
+            "p99 needs 299 samples in a replicate, there are 100"
         );
         assert!(reason("max = \"9 instructions\"", &few).contains("it is a time"));
         let exact = run(Unit::Instructions, &[("a.b", 1, &[&[5; 100]])]);
@@ -687,7 +694,8 @@ mod tests {
         let mut timeless = few;
         timeless.sessions[0].clock.hz = 0;
         for figure in ["median", "max", "p90"] {
-            reason(&format!("{figure} = \"1 s\""), &timeless);
+            let why = reason(&format!("{figure} = \"1 s\""), &timeless);
+            assert!(why.contains("how long a tick is"), "{figure}: {why}");
         }
     }
 

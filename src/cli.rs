@@ -10,6 +10,7 @@ use clap_complete::Shell;
 
 use crate::export::{self, Foreign};
 use crate::import::FORMATS;
+use crate::quantity::Quantity;
 use crate::reference::Reference;
 use crate::target::spec::Spec;
 
@@ -450,12 +451,18 @@ pub struct Compare {
 /// How runs are compared, and what is made of it.
 #[derive(Args, Debug, Default)]
 pub struct Judging {
-    /// Changes of at most so many per cent are none
+    /// Ignore changes up to this percentage: 3, or p99=10 for one quantity
     ///
-    /// Of what has noise the margin is 2 % at least, and what `kernmark noise` has found where that
-    /// is more. Where instructions are exact, every change counts unless a margin is given.
-    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "0", hide_default_value = true)]
-    pub margin: f64,
+    /// Without it the margins are p50 2 %, p90 5 %, and 25 % for p99, p99.9 and cold. A bare number
+    /// is the margin of medians; tails keep their own where that is more. Whatever `kernmark noise`
+    /// has found for a metric applies where it is more. Exact instructions have no margin unless
+    /// one is given.
+    #[arg(long, value_name = "[QUANTITY=]PERCENT", value_parser = margin, value_delimiter = ',')]
+    pub margin: Vec<Margin>,
+
+    /// Judge only these quantities: p50, p90, p99, p99.9, cold
+    #[arg(long, value_name = "QUANTITY", value_delimiter = ',')]
+    pub only: Vec<Quantity>,
 
     /// Compare also what was measured on another machine or in another configuration
     #[arg(long)]
@@ -466,8 +473,24 @@ pub struct Judging {
     pub no_floors: bool,
 
     /// Be a gate: fail when a metric has such a verdict
+    ///
+    /// A gate also fails when it could not have seen a change: with exit status 5 when its
+    /// resolution is too coarse, with 4 when the processor's speed changed. `inconclusive` looks at
+    /// medians, or at what --only names.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "VERDICT")]
     pub fail_on: Vec<FailOn>,
+
+    /// The change that half of the metrics must be able to show, in per cent, for a gate to pass
+    /// [default: 10, or twice --margin where that is more]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub resolution: Option<f64>,
+
+    /// Let a change of the processor's speed pass the gate, up to this percentage (50 at most)
+    ///
+    /// Every time is still judged in readings of the clock too, so that what only follows the
+    /// processor's speed is never called a change.
+    #[arg(long, value_name = "PERCENT", value_parser = speed, num_args = 0..=1, default_missing_value = "10", require_equals = true)]
+    pub accept_speed: Option<f64>,
 
     /// Judge the new side too, by the absolute limits in FILE
     ///
@@ -507,7 +530,7 @@ pub struct Plan {
     #[arg(long, value_name = "PERCENT", value_parser = power, default_value = "90")]
     pub power: f64,
 
-    /// The margin that `compare` is going to be given, in per cent; 2 at least
+    /// The margin of medians that `compare` will use, in per cent
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "2")]
     pub margin: f64,
 
@@ -639,6 +662,33 @@ fn percent(text: &str) -> Result<f64, String> {
     match without_sign(text).parse::<f64>() {
         Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent / 100.0),
         _ => Err("per cent from 0 to 1000 are needed".to_owned()),
+    }
+}
+
+/// A margin that was asked for, as a share: of one quantity, or of everything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Margin {
+    /// The quantity; `None` where it is for all.
+    pub quantity: Option<Quantity>,
+    /// The margin.
+    pub share: f64,
+}
+
+/// A margin: `3`, `p99=10`.
+fn margin(text: &str) -> Result<Margin, String> {
+    let (quantity, number) = match text.split_once('=') {
+        Some((quantity, number)) => (Some(quantity.trim().parse()?), number.trim()),
+        None => (None, text),
+    };
+    let share = percent(number)?;
+    Ok(Margin { quantity, share })
+}
+
+/// How much the processor's speed may change, as a share: never any change.
+fn speed(text: &str) -> Result<f64, String> {
+    match without_sign(text).parse::<f64>() {
+        Ok(percent) if (0.0..=50.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("per cent from 0 to 50 are needed".to_owned()),
     }
 }
 

@@ -1,22 +1,27 @@
 //! Did it change? Two sides of replicates, metric by metric, each with a verdict.
 //!
-//! The method and its limits are in `doc/method.md`, section "Comparing".
+//! Two runs come in; a [`Comparison`] goes out. The method and its limits are in `doc/method.md`,
+//! section "Comparing".
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 
-use crate::histogram::Histogram;
-use crate::noise::Floors;
+use crate::conditions::{differences, Condition, Difference};
+use crate::figures::{MetricFigures, RunFigures};
+use crate::floors::Floors;
+use crate::pairing::{Blocks, Pair};
+use crate::permutation::{least_p, Design, Joint, Series, Shift};
+use crate::quantity::{Margins, Quantity, MEDIANS_LEVEL};
 use crate::reference;
-use crate::run::{Fact, Replicate, Run, Session, Statistic, Unit};
-use crate::session::BLOCK;
-use crate::stats::{self, Block, Draws, Shift};
-use crate::summary::{self, Status, Values};
+use crate::run::{Run, Statistic, Unit};
+use crate::stats;
+use crate::summary::{Status, CLOCK_METRIC};
 
-/// The least equivalence margin of what has noise, as a share: changes of a machine between
-/// sessions that no replicate of one session shows.
-pub const LEAST_MARGIN: f64 = 0.02;
-/// The level at which an adjusted p value counts.
-pub const LEVEL: f64 = 0.05;
+/// A resolution is the least change that is found with this probability.
+pub const POWER: f64 = 0.8;
+/// The standard normal quantile of [`POWER`].
+const POWER_QUANTILE: f64 = 0.841_621;
+/// The most replicates that are advised.
+const MOST_REPLICATES: usize = 1000;
 
 /// What a comparison concludes of a metric. The order is that of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,6 +67,12 @@ impl Verdict {
             Verdict::Added => "added",
         }
     }
+
+    /// Whether it says that something changed.
+    #[must_use]
+    pub fn is_change(self) -> bool {
+        matches!(self, Verdict::Regressed | Verdict::Improved)
+    }
 }
 
 /// What is to be compared.
@@ -75,18 +86,33 @@ pub enum Conditions {
 }
 
 /// How to compare.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The equivalence margin that was asked for, as a share.
-    pub margin: f64,
+    /// The margins that were asked for.
+    pub margins: Margins,
     /// What is compared.
     pub conditions: Conditions,
+    /// What is judged of each metric, in the order of [`Quantity::ALL`].
+    pub quantities: Vec<Quantity>,
 }
 
-/// One side of a metric.
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            margins: Margins::default(),
+            conditions: Conditions::default(),
+            quantities: Quantity::ALL.to_vec(),
+        }
+    }
+}
+
+/// One side of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Side {
-    /// The median over replicates, of one operation: nanoseconds or instructions.
+    /// The geometric mean over replicates, of one operation: nanoseconds or instructions. Of
+    /// values of which some are 0, and of exact or published figures, the median.
+    pub value: f64,
+    /// The median over replicates.
     pub median: f64,
     /// The interval of that median ([`stats::median_interval`]).
     pub interval: Option<(f64, f64)>,
@@ -95,24 +121,58 @@ pub struct Side {
 }
 
 /// What a verdict rests on.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// Nothing was compared.
     None,
     /// Instructions, and the replicates of each side are equal sample by sample: any difference
     /// is real.
     Exact,
-    /// A permutation test over replicates.
-    Test {
-        /// Its p value, where possible in readings of the clock.
-        p: f64,
-        /// Adjusted by Benjamini and Hochberg, for the report.
-        q: f64,
-        /// Adjusted by Holm, for the gate.
-        holm: f64,
-    },
+    /// The joint test over sessions.
+    Test,
     /// A side is the summary of one process or boot: there is a ratio, and no test can judge it.
     Summary,
+    /// Reading the clock, which says how fast the processor was: [`Speed`].
+    Speed,
+}
+
+/// One quantity of a metric on both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// Which it is.
+    pub quantity: Quantity,
+    /// The base.
+    pub base: Side,
+    /// The new side.
+    pub new: Side,
+    /// New over base: of what was tested, the exponential of the mean difference of logarithms.
+    pub ratio: Option<f64>,
+    /// The interval of the ratio, with 95 % confidence.
+    pub interval: Option<(f64, f64)>,
+    /// The ratio in readings of the clock and its interval, where these are known.
+    pub readings: Option<(f64, (f64, f64))>,
+    /// The margin of the ratio, as a share: that of the comparison, or this metric's noise floor
+    /// where that is more. `None` where there is no test of a ratio.
+    pub margin: Option<f64>,
+    /// The p value, adjusted for all quantities of its family; it counts from
+    /// [`Quantity::level`] down. `None` without a test.
+    pub p: Option<f64>,
+    /// The least change that this comparison finds with the probability [`POWER`], as a share: 0
+    /// of exact instructions. `None` where it can find none.
+    pub resolution: Option<f64>,
+    /// What it concludes.
+    pub verdict: Verdict,
+}
+
+/// What of a metric was not judged, though samples may hide it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// The greatest percentile up to which every one is equivalent without having moved.
+    pub equivalent_to: Option<Quantity>,
+    /// The greatest percentile that was judged.
+    pub judged_to: Option<Quantity>,
+    /// Operations in a sample; where that is more than one, no single operation is seen.
+    pub batch: u64,
 }
 
 /// One metric on both sides.
@@ -122,23 +182,20 @@ pub struct Compared {
     pub id: String,
     /// The unit of the base, or of the new side where the base has no number.
     pub unit: Unit,
-    /// `None` without a number.
+    /// The base's median; `None` without a number.
     pub base: Option<Side>,
-    /// `None` without a number.
+    /// The new side's; `None` without a number.
     pub new: Option<Side>,
-    /// New over base: of what was tested, the exponential of the mean difference of logarithms.
-    pub ratio: Option<f64>,
-    /// The interval of the ratio.
-    pub interval: Option<(f64, f64)>,
-    /// The equivalence margin of the ratio, as a share, where it was tested: that of the
-    /// comparison, or the floor of this metric's noise where that is more.
-    pub margin: Option<f64>,
-    /// What the verdict rests on.
+    /// Each quantity that was compared, in the order of [`Quantity::ALL`].
+    pub judged: Vec<Judged>,
+    /// What the verdicts rest on.
     pub basis: Basis,
-    /// What the report says.
+    /// What report and gate say: of the median, unless a tail regressed or improved.
     pub verdict: Verdict,
-    /// What the gate goes by: the same with Holm's adjustment.
-    pub gate: Verdict,
+    /// The quantity that this is the verdict of.
+    pub quantity: Quantity,
+    /// What was judged.
+    pub scope: Scope,
     /// Why there is no comparison, or what to know about this one; not yet safe to show.
     pub note: Option<String>,
     /// What published figures on one side call it.
@@ -156,126 +213,157 @@ pub struct Elsewhere {
     pub note: String,
 }
 
-/// A condition in which the sides differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// Whether it is the machine, which does not matter to counted instructions.
-    pub of: Condition,
-    /// What differs, such as `cpu_model`.
-    pub name: &'static str,
-    /// The base's values, not yet safe to show.
-    pub base: String,
-    /// The new side's.
-    pub new: String,
+/// Whether the processor was as fast on both sides. Reading the clock follows its speed, and no
+/// kernel has a part in it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Speed {
+    /// It is not separated from what the kernel does; why, in a sentence.
+    Unknown(&'static str),
+    /// What one reading of the clock costs now.
+    Known {
+        /// New over base: above 1 the processor is slower.
+        ratio: f64,
+        /// Its interval, with 95 % confidence.
+        interval: (f64, f64),
+        /// The margin, as a share.
+        margin: f64,
+    },
 }
 
-/// What a difference is one of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Condition {
-    /// The machine and its settings.
-    Machine,
-    /// How the kernel under test and the agent were built and run.
-    Configuration,
+impl Speed {
+    /// By how much reading the clock changed, as a share, where the whole interval lies beyond the
+    /// margin.
+    #[must_use]
+    pub fn change(&self) -> Option<f64> {
+        let Speed::Known {
+            ratio,
+            interval: (low, high),
+            margin,
+        } = self
+        else {
+            return None;
+        };
+        let is_beyond = *low > 1.0 + margin || *high < 1.0 / (1.0 + margin);
+        is_beyond.then_some(ratio - 1.0)
+    }
+}
+
+/// What a comparison can find: over the medians of all metrics that have one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resolution {
+    /// Half of the metrics would show a change of this size or less, as a share; `None` where half
+    /// of them can show none at all.
+    pub median: Option<f64>,
+    /// All of the metrics would show a change of this size; `None` where one can show none.
+    pub worst: Option<f64>,
+    /// The metrics that can show no change at all.
+    pub blind: usize,
 }
 
 /// Two runs, compared.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Every metric that one side has a number of, in the order of the base.
     pub metrics: Vec<Compared>,
-    /// How many of them were tested: the family.
+    /// How many medians were tested: the family.
     pub family: usize,
-    /// The equivalence margin of what was tested, as a share; that of a metric can be wider.
-    pub margin: f64,
+    /// How many percentiles and first operations were tested: the other family.
+    pub tails: usize,
+    /// The margins of what was tested; that of a metric can be wider.
+    pub margins: Margins,
+    /// What is judged of each metric.
+    pub quantities: Vec<Quantity>,
     /// The blocks that the test kept to, where the sides were measured interleaved.
     pub blocks: Option<usize>,
-    /// Where the floors of noise come from that widened margins.
+    /// Where the noise floors come from that widened margins.
     pub floors: Vec<String>,
     /// Conditions in which the sides differ.
     pub differences: Vec<Difference>,
-    /// Tests that could not reach [`LEVEL`] at the gate, had they been as clear as they can be.
-    pub hopeless: Option<Hopeless>,
     /// How the sides were compared where conditions differ.
     pub conditions: Conditions,
+    /// Whether the processor was as fast.
+    pub speed: Speed,
+    /// What could have been found; `None` where nothing was compared.
+    pub resolution: Option<Resolution>,
+    /// Sessions of the base and of the new side that were left out, because they did not measure
+    /// the clock.
+    pub without_clock: [usize; 2],
     /// What published figures add to it, in sentences.
     pub published: Vec<String>,
+    /// How much each metric varies between sessions, for [`Comparison::enough_for`].
+    spreads: Vec<Spread>,
 }
 
-/// So few replicates that a change of one metric alone cannot be told from chance.
+/// How much a median varies between sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hopeless {
-    /// How many metrics.
-    pub metrics: usize,
-    /// The least p value that the best of them can have.
-    pub least_p: f64,
-    /// Below this the gate takes note of a single change.
-    pub needed: f64,
-    /// As many replicates on each side are enough.
-    pub enough: usize,
+struct Spread {
+    /// The standard deviation of its logarithm.
+    deviation: f64,
+    /// The margin, and what a tick hides, of the logarithm.
+    margin: f64,
 }
 
 impl Comparison {
-    /// Compares the replicates of two runs, without floors.
+    /// Compares the replicates of two runs, without noise floors.
     #[must_use]
-    pub fn of(base: &Run, new: &Run, options: Options) -> Self {
+    pub fn of(base: &Run, new: &Run, options: &Options) -> Self {
         Self::with_floors(base, new, options, &Floors::default())
     }
 
-    /// Compares the replicates of two runs. Two that were measured interleaved are compared also
-    /// where conditions differ: whoever measured them so asked for it.
+    /// Compares the replicates of two runs.
     #[must_use]
-    pub fn with_floors(base: &Run, new: &Run, options: Options, floors: &Floors) -> Self {
-        let differences = differences(base, new);
-        let pair = Pair::of(base, new);
+    pub fn with_floors(base: &Run, new: &Run, options: &Options, floors: &Floors) -> Self {
+        let figures = [RunFigures::of(base), RunFigures::of(new)];
+        Self::of_figures([base, new], figures.each_ref(), options, floors)
+    }
+
+    /// Compares the figures of two runs, whose samples are not needed any more. Two that were
+    /// measured interleaved are compared also where conditions differ: whoever measured them so
+    /// asked for it.
+    #[must_use]
+    pub fn of_figures(
+        runs: [&Run; 2],
+        figures: [&RunFigures; 2],
+        options: &Options,
+        floors: &Floors,
+    ) -> Self {
+        let differences = differences(runs[0], runs[1]);
+        let pair = Pair::of(runs[0], runs[1]);
         let blocks = pair.as_ref().and_then(|pair| pair.blocks.as_ref());
         let conditions = match pair {
             Some(_) => Conditions::Across,
             None => options.conditions,
         };
-        let (base, new) = (summary::values(base), summary::values(new));
-        let mut judge = Judge {
-            asked: options.margin,
-            margin: options.margin.max(LEAST_MARGIN),
+        let clocks = Clocks::of(figures, &differences);
+        let sessions = Sessions::of(figures, &clocks, blocks);
+        let judge = Judge {
+            options,
             floors,
-            blocks,
-            draws: Draws::default(),
             conditions,
             differences: &differences,
-            paces: [&base, &new].map(|side| pace(side)),
+            clocks: &clocks,
+            sessions: &sessions,
         };
-        let mut drafts = Vec::new();
-        for base in &base {
-            let new = new.iter().find(|new| new.id == base.id);
-            drafts.extend(judge.draft(Some(base), new));
-        }
-        for new in &new {
-            if !base.iter().any(|base| base.id == new.id) {
-                drafts.extend(judge.draft(None, Some(new)));
-            }
-        }
-        let p: Vec<f64> = drafts.iter().filter_map(Draft::p).collect();
-        let q = stats::benjamini_hochberg(&p).into_iter();
-        let adjusted = q.zip(stats::holm(&p)).zip(&p);
-        let hopeless = hopeless(&drafts, p.len());
-        let tested = drafts.iter_mut().filter(|draft| draft.shift.is_some());
-        for (draft, ((q, holm), p)) in tested.zip(adjusted) {
-            draft.metric.basis = Basis::Test { p: *p, q, holm };
-            draft.metric.verdict = verdict(draft, q);
-            draft.metric.gate = verdict(draft, holm);
-            if draft.metric.verdict == Verdict::Inconclusive {
-                draft.metric.note = speed(draft).or(draft.metric.note.take());
-            }
-        }
+        let mut drafts = judge.drafts(figures);
+        let families = [false, true].map(|tails| judge.test(&mut drafts, tails));
+        let spread = |draft: &Draft| draft.spread(options.quantities[0]);
+        let spreads = drafts.iter().filter_map(spread).collect();
+        let metrics: Vec<Compared> = drafts.into_iter().map(Draft::conclude).collect();
         Comparison {
-            metrics: drafts.into_iter().map(|draft| draft.metric).collect(),
-            family: p.len(),
-            margin: judge.margin,
-            blocks: blocks.map(Blocks::count),
+            resolution: resolution(&metrics, options.quantities[0]),
+            metrics,
+            family: families[0],
+            tails: families[1],
+            margins: options.margins,
+            quantities: options.quantities.clone(),
+            blocks: blocks.map(|blocks| blocks.shared),
             floors: floors.sources().to_vec(),
-            hopeless,
+            differences: differences.clone(),
             conditions,
-            differences,
+            speed: sessions.speed(&clocks, options.margins.of(Quantity::P50)),
+            without_clock: sessions.left_out,
             published: Vec::new(),
+            spreads,
         }
     }
 
@@ -301,16 +389,10 @@ impl Comparison {
         }
     }
 
-    /// How many metrics have this verdict in the report.
+    /// How many metrics have this verdict.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         self.metrics.iter().filter(|m| m.verdict == verdict).count()
-    }
-
-    /// How many metrics have this verdict at the gate.
-    #[must_use]
-    pub fn count_at_gate(&self, verdict: Verdict) -> usize {
-        self.metrics.iter().filter(|m| m.gate == verdict).count()
     }
 
     /// Whether any metric was compared at all.
@@ -318,157 +400,443 @@ impl Comparison {
     pub fn is_empty(&self) -> bool {
         self.metrics.iter().all(|m| m.basis == Basis::None)
     }
+
+    /// The replicates on each side with which half of the metrics would show a change of this
+    /// size; `None` where a thousand do not suffice, or where no replicates would help.
+    #[must_use]
+    pub fn enough_for(&self, change: f64) -> Option<usize> {
+        if self.spreads.is_empty() {
+            return None;
+        }
+        let half = self.spreads.len().div_ceil(2);
+        (2..=MOST_REPLICATES).find(|replicates| {
+            let error = (2.0 / *replicates as f64).sqrt();
+            if least_p(&[(*replicates, *replicates)]) > MEDIANS_LEVEL {
+                return false;
+            }
+            let level = MEDIANS_LEVEL / self.spreads.len() as f64;
+            let freedom = 2.0 * (*replicates as f64) - 2.0;
+            let Some(critical) = stats::t_two_sided(level, freedom) else {
+                return false;
+            };
+            let finds = |spread: &&Spread| {
+                least_change(critical, error * spread.deviation, spread.margin) <= change
+            };
+            self.spreads.iter().filter(finds).count() >= half
+        })
+    }
+}
+
+impl Compared {
+    /// The quantity that the verdict is of.
+    #[must_use]
+    pub fn decisive(&self) -> Option<&Judged> {
+        self.judged_as(self.quantity)
+    }
+
+    /// What was concluded of a quantity.
+    #[must_use]
+    pub fn judged_as(&self, quantity: Quantity) -> Option<&Judged> {
+        self.judged.iter().find(|one| one.quantity == quantity)
+    }
+}
+
+/// The least change that is found with the probability [`POWER`], as a share: significant, and
+/// beyond the margin.
+fn least_change(critical: f64, error: f64, margin: f64) -> f64 {
+    ((critical * error).max(margin) + POWER_QUANTILE * error).exp_m1()
+}
+
+/// What one reading of the clock took in each session that measured it.
+struct Clocks {
+    /// Logarithms of nanoseconds, for the base and the new side.
+    of: [BTreeMap<usize, f64>; 2],
+    /// Why the speed of the processor is not separated; `None` where it is.
+    unknown: Option<&'static str>,
+}
+
+impl Clocks {
+    fn of(figures: [&RunFigures; 2], differences: &[Difference]) -> Self {
+        let of = figures.map(|run| -> BTreeMap<usize, f64> {
+            let mut metrics = run.metrics.iter();
+            let clock = metrics.find(|m| m.id == CLOCK_METRIC && m.unit == Unit::Cycles);
+            let values = clock.into_iter().flat_map(|m| m.values(Quantity::P50));
+            let values = values.filter(|(_, value)| *value > 0.0);
+            values
+                .map(|(session, value)| (session, value.ln()))
+                .collect()
+        });
+        let is_time = figures
+            .iter()
+            .all(|run| run.metrics.iter().any(|m| m.unit == Unit::Cycles));
+        let unknown = if !is_time {
+            Some("what was measured is not time")
+        } else if differences.iter().any(|d| d.of == Condition::Machine) {
+            Some("the machines differ, so their speed is part of what is compared")
+        } else if of.iter().any(|side| side.len() < 2) {
+            Some(
+                "fewer than two sessions of a side measured clock.read, so a change of the \
+                 processor's speed looks like a change of the kernel",
+            )
+        } else {
+            None
+        };
+        Clocks { of, unknown }
+    }
+
+    fn is_known(&self) -> bool {
+        self.unknown.is_none()
+    }
+}
+
+/// The sessions of both sides that are compared: first the base's, then the new side's.
+struct Sessions {
+    /// Side (0 or 1) and index into the run's sessions.
+    all: Vec<(usize, usize)>,
+    /// Where a side's session stands in `all`.
+    places: [HashMap<usize, usize>; 2],
+    design: Design,
+    /// What one reading of the clock took in each, where the speed is separated.
+    clock: Option<Vec<f64>>,
+    left_out: [usize; 2],
+}
+
+impl Sessions {
+    fn of(figures: [&RunFigures; 2], clocks: &Clocks, blocks: Option<&Blocks>) -> Self {
+        let mut all = Vec::new();
+        let mut left_out = [0; 2];
+        for (side, run) in figures.iter().enumerate() {
+            let mut measured = vec![false; run.sessions];
+            for replicate in run.metrics.iter().flat_map(|m| &m.replicates) {
+                measured[replicate.session] = true;
+            }
+            for session in (0..run.sessions).filter(|session| measured[*session]) {
+                if clocks.is_known() && !clocks.of[side].contains_key(&session) {
+                    left_out[side] += 1;
+                } else {
+                    all.push((side, session));
+                }
+            }
+        }
+        let is_new = all.iter().map(|(side, _)| *side == 1).collect();
+        let of_block = |(side, session): &(usize, usize)| {
+            blocks.map_or(0, |blocks| blocks.of[*side][*session])
+        };
+        let numbers: Vec<usize> = all.iter().map(of_block).collect();
+        let mut places: [HashMap<usize, usize>; 2] = Default::default();
+        for (place, (side, session)) in all.iter().enumerate() {
+            places[*side].insert(*session, place);
+        }
+        let reading = |(side, session): &(usize, usize)| clocks.of[*side].get(session).copied();
+        Sessions {
+            design: Design::new(is_new, blocks.map(|_| &numbers[..])),
+            clock: clocks.is_known().then(|| {
+                all.iter()
+                    .map(reading)
+                    .map(|one| one.unwrap_or(f64::NAN))
+                    .collect()
+            }),
+            all,
+            places,
+            left_out,
+        }
+    }
+
+    /// A quantity of a metric in each session; NaN where a session does not have it.
+    fn values(&self, sides: [&MetricFigures; 2], quantity: Quantity) -> Vec<f64> {
+        let mut values = vec![f64::NAN; self.all.len()];
+        for (side, metric) in sides.into_iter().enumerate() {
+            for (session, value) in metric.values(quantity) {
+                if let Some(place) = self.places[side].get(&session) {
+                    values[*place] = value;
+                }
+            }
+        }
+        values
+    }
+
+    fn speed(&self, clocks: &Clocks, margin: f64) -> Speed {
+        if let Some(why) = clocks.unknown {
+            return Speed::Unknown(why);
+        }
+        let clock = self.clock.as_ref();
+        let Some(shift) = clock.and_then(|clock| self.design.difference(clock, 0.0)) else {
+            return Speed::Unknown("the sessions are too few to compare their speed");
+        };
+        let (low, high) = shift.interval(0.0);
+        Speed::Known {
+            ratio: shift.estimate.exp(),
+            interval: (low.exp(), high.exp()),
+            margin,
+        }
+    }
+}
+
+impl Shift {
+    /// The interval of the difference with the confidence [`stats::CONFIDENCE`], wider by what a
+    /// tick hides.
+    fn interval(&self, hidden: f64) -> (f64, f64) {
+        let t = stats::t_two_sided(1.0 - stats::CONFIDENCE, self.freedom);
+        let reach = t.unwrap_or(f64::INFINITY) * self.error + hidden;
+        (self.estimate - reach, self.estimate + reach)
+    }
+
+    /// The two-sided p value of Welch's test that there is no difference.
+    fn p(&self) -> f64 {
+        if self.estimate == 0.0 {
+            return 1.0;
+        }
+        stats::t_probability(self.estimate / self.error, self.freedom)
+    }
+}
+
+/// What is to be tested of a quantity.
+struct Trial {
+    quantity: Quantity,
+    sides: [Side; 2],
+    /// Logarithms where there is a ratio.
+    series: Series,
+    time: Shift,
+    readings: Option<Shift>,
+    /// The margin of the logarithm; `None` where there is no ratio.
+    margin: Option<f64>,
+    /// By how much a tick may hide or fake a difference.
+    hidden: f64,
+    /// Whether all values of both sides are the same.
+    is_constant: bool,
+    /// The adjusted p value and the statistic that a single change has to reach.
+    found: Option<(f64, f64)>,
 }
 
 /// A metric whose verdict waits for the other tests.
 struct Draft {
     metric: Compared,
-    /// Of logarithms where there is a ratio.
-    shift: Option<Shift>,
-    /// The shift of what the metric costs in readings of the clock ([`pace`]); `None` where these
-    /// are not known, or the processor is part of what is compared.
-    paced: Option<Shift>,
-}
-
-impl Draft {
-    /// The p value that is adjusted for the family: that in readings of the clock, where there is
-    /// one, because the processor's speed has no part in it.
-    fn p(&self) -> Option<f64> {
-        Some(self.paced.or(self.shift)?.p)
-    }
-
-    /// The equivalence margin of the shifts.
-    fn margin(&self) -> f64 {
-        self.metric.margin.map_or(0.0, f64::ln_1p)
-    }
+    trials: Vec<Trial>,
 }
 
 struct Judge<'a> {
-    asked: f64,
-    margin: f64,
+    options: &'a Options,
     floors: &'a Floors,
-    blocks: Option<&'a Blocks>,
-    draws: Draws,
     conditions: Conditions,
     differences: &'a [Difference],
-    /// What one reading of the clock took in each session of the base and of the new side.
-    paces: [BTreeMap<usize, f64>; 2],
+    clocks: &'a Clocks,
+    sessions: &'a Sessions,
 }
 
 impl Judge<'_> {
+    fn drafts(&self, [base, new]: [&RunFigures; 2]) -> Vec<Draft> {
+        let by_id = |run: &RunFigures| -> HashMap<String, usize> {
+            let ids = run.metrics.iter().map(|metric| metric.id.clone());
+            ids.zip(0..).collect()
+        };
+        let (in_base, in_new) = (by_id(base), by_id(new));
+        let mut drafts = Vec::new();
+        for metric in &base.metrics {
+            let new = in_new.get(&metric.id).map(|at| &new.metrics[*at]);
+            drafts.extend(self.draft(Some(metric), new));
+        }
+        for metric in &new.metrics {
+            if !in_base.contains_key(&metric.id) {
+                drafts.extend(self.draft(None, Some(metric)));
+            }
+        }
+        drafts
+    }
+
     /// `None` when neither side has a number.
-    fn draft(&mut self, base: Option<&Values>, new: Option<&Values>) -> Option<Draft> {
-        let measured = |side: Option<&Values>| side.is_some_and(|v| v.status == Status::Ok);
+    fn draft(&self, base: Option<&MetricFigures>, new: Option<&MetricFigures>) -> Option<Draft> {
+        let measured = |side: Option<&MetricFigures>| side.is_some_and(|m| m.status == Status::Ok);
         let any = base.filter(|_| measured(base)).or(new)?;
-        let mut metric = Compared {
-            id: any.id.to_owned(),
+        let side_of = |of: Option<&MetricFigures>| of.and_then(|m| side(m, Quantity::P50));
+        let metric = Compared {
+            id: any.id.clone(),
             unit: any.unit,
-            base: base.and_then(side),
-            new: new.and_then(side),
-            ratio: None,
-            interval: None,
-            margin: None,
+            base: side_of(base),
+            new: side_of(new),
+            judged: Vec::new(),
             basis: Basis::None,
             verdict: Verdict::Incomparable,
-            gate: Verdict::Incomparable,
+            quantity: Quantity::P50,
+            scope: Scope::default(),
             note: None,
             elsewhere: None,
             improvement: None,
         };
-        let alone = |metric: Compared| {
+        let alone = |verdict: Verdict, note: String| {
             Some(Draft {
-                metric,
-                shift: None,
-                paced: None,
+                metric: Compared {
+                    verdict,
+                    note: Some(note),
+                    ..metric.clone()
+                },
+                trials: Vec::new(),
             })
         };
-        let (base, new) = match (measured(base), measured(new)) {
+        let sides = match (measured(base), measured(new)) {
             (false, false) => return None,
             (true, false) => {
-                let why = new.map_or_else(|| "not in new".to_owned(), absence);
-                metric.set(Verdict::Missing, Some(why));
-                return alone(metric);
+                let why = new.map_or_else(|| "not in new".to_owned(), MetricFigures::absence);
+                return alone(Verdict::Missing, why);
             }
             (false, true) => {
-                let why = base.map_or_else(|| "not in base".to_owned(), absence);
-                metric.set(Verdict::Added, Some(why));
-                return alone(metric);
+                let why = base.map_or_else(|| "not in base".to_owned(), MetricFigures::absence);
+                return alone(Verdict::Added, why);
             }
-            (true, true) => (base?, new?),
+            (true, true) => [base?, new?],
         };
-        let obstacle = self.obstacle(base, new);
-        if let Some(why) = obstacle {
-            metric.set(Verdict::Incomparable, Some(why));
-            return alone(metric);
+        if let Some(why) = self.obstacle(sides) {
+            return alone(Verdict::Incomparable, why);
         }
-        if is_exact(base) && is_exact(new) {
-            self.judge_exact(&mut metric, base, new);
-            return alone(metric);
-        }
-        if is_summary(base) || is_summary(new) {
-            let sides = metric
-                .base
-                .zip(metric.new)
-                .map(|(base, new)| new.median / base.median);
-            metric.ratio = sides.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
-            metric.basis = Basis::Summary;
-            let why = "a side is the summary of one process or boot, which no test can judge";
-            metric.set(Verdict::Inconclusive, Some(why.to_owned()));
-            return alone(metric);
-        }
-        let above_0 = |side: &Values| side.values.iter().all(|v| *v > 0.0);
-        let has_ratio = above_0(base) && above_0(new);
-        let scaled = |side: &Values| -> Vec<f64> {
-            let scale = |v: &f64| if has_ratio { v.ln() } else { *v };
-            side.values.iter().map(scale).collect()
-        };
-        let (base_values, new_values) = (scaled(base), scaled(new));
-        let blocks = match self.blocks {
-            Some(blocks) => blocks.split((base, &base_values), (new, &new_values)),
-            None => vec![(base_values, new_values)],
-        };
-        let Some(shift) = Shift::between_blocks(&blocks, &mut self.draws) else {
-            let why = "no block holds values of both sides";
-            metric.set(Verdict::Inconclusive, Some(why.to_owned()));
-            return alone(metric);
-        };
-        if has_ratio {
-            metric.margin = Some(self.margin.max(self.floors.of(&metric.id)));
-            metric.ratio = Some(shift.estimate.exp());
-            let interval = shift.interval;
-            metric.interval = interval.map(|(low, high)| (low.exp(), high.exp()));
-        } else {
-            metric.note = Some("a replicate is 0, so there is no ratio".to_owned());
-        }
-        if base.unit == Unit::Instructions && base.values.len().min(new.values.len()) == 1 {
-            let why = "one replicate does not show that it repeats exactly; two do (--runs 2)";
-            metric.note = Some(why.to_owned());
-        }
-        let paced = self.paced(base, new).filter(|_| has_ratio);
-        Some(Draft {
+        let mut draft = Draft {
             metric,
-            shift: Some(shift),
-            paced,
+            trials: Vec::new(),
+        };
+        if let [Some(base), Some(new)] = sides.map(|side| side.exact.as_ref()) {
+            draft
+                .metric
+                .judge_exact([base, new], self.options.margins.of_exact());
+        } else if sides.iter().any(|side| side.is_summary) {
+            draft.metric.judge_summary();
+        } else if any.id == CLOCK_METRIC && self.clocks.is_known() {
+            draft.metric.basis = Basis::Speed;
+            draft.metric.judge_speed(
+                &self
+                    .sessions
+                    .speed(self.clocks, self.options.margins.of(Quantity::P50)),
+            );
+        } else {
+            self.prepare(&mut draft, sides);
+        }
+        Some(draft)
+    }
+
+    /// Prepares the test of each quantity that both sides have.
+    fn prepare(&self, draft: &mut Draft, sides: [&MetricFigures; 2]) {
+        draft.metric.basis = Basis::Test;
+        draft.metric.verdict = Verdict::Inconclusive;
+        draft.metric.quantity = self.options.quantities[0];
+        let batches = sides.iter().flat_map(|side| &side.replicates);
+        draft.metric.scope.batch = batches.map(|one| one.batch).max().unwrap_or(1);
+        let trials = self.options.quantities.iter();
+        draft.trials = trials
+            .filter_map(|quantity| self.trial(&draft.metric.id, sides, *quantity))
+            .collect();
+        if !draft
+            .trials
+            .iter()
+            .any(|one| one.quantity == draft.metric.quantity)
+        {
+            let name = draft.metric.quantity.name();
+            let why = format!("a test of {name} needs two replicates with {name} on each side");
+            draft.metric.note = Some(why);
+        }
+    }
+
+    /// `None` below two values on a side.
+    fn trial(&self, id: &str, sides: [&MetricFigures; 2], quantity: Quantity) -> Option<Trial> {
+        let mut values = self.sessions.values(sides, quantity);
+        let has_ratio = values.iter().all(|value| value.is_nan() || *value > 0.0);
+        let mut known = values.iter().filter(|value| !value.is_nan());
+        let first = known.next().copied();
+        let is_constant = known.all(|value| Some(*value) == first);
+        let shown = [side(sides[0], quantity)?, side(sides[1], quantity)?];
+        let clock = self.sessions.clock.as_ref();
+        if has_ratio {
+            for value in &mut values {
+                *value = value.ln();
+            }
+        }
+        let readings = clock.map(|clock| {
+            let both = values.iter().zip(clock);
+            let of = |(value, reading): (&f64, &f64)| {
+                if has_ratio {
+                    value - reading
+                } else {
+                    value / reading.exp()
+                }
+            };
+            both.map(of).collect::<Vec<f64>>()
+        });
+        // Of logarithms a tick is a share of the value.
+        let greatest = |ticks: fn(&MetricFigures, Quantity) -> f64| {
+            let both = sides.iter().zip(&shown);
+            let ticks = both.map(|(side, shown)| {
+                ticks(side, quantity) / if has_ratio { shown.value } else { 1.0 }
+            });
+            ticks.fold(0.0, f64::max)
+        };
+        let (hidden, tick) = (greatest(hidden_ticks), greatest(|side, _| one_tick(side)));
+        let margin = has_ratio.then(|| {
+            let margin = self.options.margins.of(quantity);
+            margin.max(self.floors.of(id, quantity)).ln_1p()
+        });
+        // What a tick hides is no normal error; as one it is half of its greatest size.
+        let floor = 0.5 * hidden.max(WITHIN_A_TICK * tick);
+        let design = &self.sessions.design;
+        let time = design.difference(&values, floor)?;
+        let in_readings = match &readings {
+            Some(readings) => Some(design.difference(readings, floor)?),
+            None => None,
+        };
+        Some(Trial {
+            quantity,
+            sides: shown,
+            series: Series {
+                values,
+                readings,
+                floor,
+            },
+            time,
+            readings: in_readings,
+            margin,
+            hidden,
+            is_constant,
+            found: None,
         })
     }
 
-    /// The shift in readings of the clock; `None` where these do not tell the processor's speed.
-    fn paced(&mut self, base: &Values, new: &Values) -> Option<Shift> {
-        if self.conditions == Conditions::Across {
-            return None;
+    /// Tests one family and keeps what was found; returns its size.
+    fn test(&self, drafts: &mut [Draft], tails: bool) -> usize {
+        let mut family: Vec<&mut Trial> = drafts
+            .iter_mut()
+            .flat_map(|draft| &mut draft.trials)
+            .filter(|trial| trial.quantity.is_tail() == tails)
+            .collect();
+        let Some(first) = family.first() else {
+            return 0;
+        };
+        let level = first.quantity.level();
+        let series: Vec<Series> = family
+            .iter_mut()
+            .map(|trial| std::mem::replace(&mut trial.series, Series::empty()))
+            .collect();
+        let joint = self.sessions.design.test(&series);
+        limit_freedom(&mut family);
+        let p_of = |p: &dyn Fn(&Trial) -> f64| -> Vec<f64> {
+            stats::holm(&family.iter().map(|trial| p(trial)).collect::<Vec<f64>>())
+        };
+        let time = p_of(&|trial| trial.time.p());
+        let readings = p_of(&|trial| trial.readings.map_or(0.0, |readings| readings.p()));
+        let critical = self.critical(&joint, level);
+        for (at, trial) in family.iter_mut().enumerate() {
+            let p = joint.p[at].max(time[at]).max(readings[at]);
+            trial.found = Some((p, critical));
         }
-        let [base, new] = [(base, &self.paces[0]), (new, &self.paces[1])].map(|(side, pace)| {
-            let of = |(value, replicate): (&f64, &&Replicate)| {
-                Some((value / pace.get(&replicate.session)?).ln())
-            };
-            let values = side.values.iter().zip(&side.replicates);
-            values.map(of).collect::<Option<Vec<f64>>>()
-        });
-        Shift::between_blocks(&[(base?, new?)], &mut self.draws)
+        family.len()
+    }
+
+    /// The statistic that a single change has to reach by the joint test: infinite where there are
+    /// too few sessions for any.
+    fn critical(&self, joint: &Joint, level: f64) -> f64 {
+        if self.sessions.design.least_p() > level {
+            f64::INFINITY
+        } else {
+            joint.critical(level)
+        }
     }
 
     /// Why two sides with a number are not compared.
-    fn obstacle(&self, base: &Values, new: &Values) -> Option<String> {
+    fn obstacle(&self, [base, new]: [&MetricFigures; 2]) -> Option<String> {
         if base.unit != new.unit {
             let never = match (base.unit, new.unit) {
                 (Unit::Cycles | Unit::Ticks, Unit::Cycles | Unit::Ticks) => {
@@ -478,7 +846,7 @@ impl Judge<'_> {
             };
             return Some(never.to_owned());
         }
-        if base.values.is_empty() || new.values.is_empty() {
+        if base.replicates.is_empty() || new.replicates.is_empty() {
             return Some("the clock does not say how many of its ticks a second has".to_owned());
         }
         if base.statistic != new.statistic && self.conditions == Conditions::Alike {
@@ -498,366 +866,371 @@ impl Judge<'_> {
             .collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
+}
 
-    fn judge_exact(&self, metric: &mut Compared, base: &Values, new: &Values) {
-        metric.basis = Basis::Exact;
-        let (from, to) = (base.values[0], new.values[0]);
-        let (first, second) = (base.replicates[0], new.replicates[0]);
-        if from > 0.0 && to > 0.0 {
-            metric.ratio = Some(to / from);
-            metric.interval = metric.ratio.map(|ratio| (ratio, ratio));
+/// Takes the degrees of freedom of each test for no more than what the whole family says of how much
+/// one side scatters ([`Shift::limit_freedom`]).
+fn limit_freedom(family: &mut [&mut Trial]) {
+    let median = |shift: fn(&Trial) -> Option<Shift>| {
+        let shifts = family.iter().filter_map(|trial| shift(trial));
+        let ratios: Vec<f64> = shifts.filter_map(|s| s.log_variance_ratio()).collect();
+        stats::median(&ratios)
+    };
+    let (time, readings) = (
+        median(|trial| Some(trial.time)),
+        median(|trial| trial.readings),
+    );
+    for trial in family {
+        if let Some(ratio) = time {
+            trial.time.limit_freedom(ratio);
         }
-        let (mut change, mut least) = (to - from, from.min(to));
-        if change == 0.0 && histogram(first) != histogram(second) {
-            let (from, to) = (mean(first), mean(second));
+        if let (Some(ratio), Some(shift)) = (readings, trial.readings.as_mut()) {
+            shift.limit_freedom(ratio);
+        }
+    }
+}
+
+/// An interpolated median is at most so many ticks off the truth
+/// ([`crate::histogram::Histogram::interpolated_median`]).
+const WITHIN_A_TICK: f64 = 0.09;
+/// Values lie within one tick of each other up to this many; the rest is rounding.
+const ONE_TICK: f64 = 1.001;
+
+/// One tick of the clock, of one operation: the greatest of the replicates.
+fn one_tick(metric: &MetricFigures) -> f64 {
+    let ticks = metric.replicates.iter().map(|one| one.tick);
+    ticks.fold(0.0, f64::max)
+}
+
+/// By how much a tick may hide or fake a difference of this quantity, in its unit. Where nearly all
+/// samples have one value, the truth may lie anywhere within a tick of it. Order statistics are
+/// whole ticks; where replicates scatter by more than one, their mean is finer than that.
+fn hidden_ticks(metric: &MetricFigures, quantity: Quantity) -> f64 {
+    let tick = one_tick(metric);
+    if quantity == Quantity::P50 {
+        let coarse = metric.replicates.iter().filter(|one| one.in_one_tick);
+        let share = if 2 * coarse.count() > metric.replicates.len() {
+            1.0
+        } else {
+            WITHIN_A_TICK
+        };
+        return share * tick;
+    }
+    let values = || metric.values(quantity).map(|(_, value)| value);
+    let least = values().fold(f64::INFINITY, f64::min);
+    let most = values().fold(f64::NEG_INFINITY, f64::max);
+    if most - least <= ONE_TICK * tick {
+        tick
+    } else {
+        0.0
+    }
+}
+
+impl Series {
+    fn empty() -> Self {
+        Series {
+            values: Vec::new(),
+            readings: None,
+            floor: 0.0,
+        }
+    }
+}
+
+impl Trial {
+    fn judge(self) -> Judged {
+        let verdict = self.verdict();
+        let Trial {
+            time,
+            readings,
+            hidden,
+            ..
+        } = self;
+        let is_ratio = self.margin.is_some();
+        let interval = |shift: Shift| {
+            let (low, high) = shift.interval(hidden);
+            (low.exp(), high.exp())
+        };
+        let critical = self.found.map_or(f64::INFINITY, |(_, critical)| critical);
+        Judged {
+            quantity: self.quantity,
+            base: self.sides[0],
+            new: self.sides[1],
+            ratio: is_ratio.then(|| time.estimate.exp()),
+            interval: is_ratio.then(|| interval(time)),
+            readings: readings
+                .filter(|_| is_ratio)
+                .map(|shift| (shift.estimate.exp(), interval(shift))),
+            margin: self.margin.map(f64::exp_m1),
+            p: self.found.map(|(p, _)| p),
+            resolution: self.resolution(critical),
+            verdict,
+        }
+    }
+
+    /// The standard error of the change, in nanoseconds or in readings, whichever is more.
+    fn error(&self) -> f64 {
+        let readings = self.readings.map_or(0.0, |readings| readings.error);
+        self.time.error.max(readings)
+    }
+
+    fn resolution(&self, critical: f64) -> Option<f64> {
+        let margin = self.margin? + self.hidden;
+        let least = least_change(critical, self.error(), margin);
+        least.is_finite().then_some(least)
+    }
+
+    fn verdict(&self) -> Verdict {
+        let Some((p, _)) = self.found else {
+            return Verdict::Inconclusive;
+        };
+        // How much of a cost follows the processor's speed is not known: it may be none or all.
+        let both =
+            |holds: &dyn Fn(Shift) -> bool| holds(self.time) && self.readings.is_none_or(holds);
+        let margin = self.margin.unwrap_or(0.0);
+        let within = |(low, high): (f64, f64)| -margin <= low && high <= margin;
+        let is_equal = match self.margin {
+            Some(_) => both(&|shift| within(shift.interval(self.hidden))),
+            None => self.is_constant,
+        };
+        let beyond = margin + self.hidden;
+        if is_equal {
+            Verdict::Equivalent
+        } else if p > self.quantity.level() {
+            Verdict::Inconclusive
+        } else if both(&|shift| shift.estimate > beyond) {
+            Verdict::Regressed
+        } else if both(&|shift| shift.estimate < -beyond) {
+            Verdict::Improved
+        } else {
+            Verdict::Inconclusive
+        }
+    }
+}
+
+impl Draft {
+    /// How much a quantity varies between sessions; `None` where it was not tested.
+    fn spread(&self, quantity: Quantity) -> Option<Spread> {
+        let trial = self.trials.iter().find(|t| t.quantity == quantity)?;
+        let [base, new] = trial.sides.map(|side| side.replicates as f64);
+        Some(Spread {
+            deviation: trial.error() / (1.0 / base + 1.0 / new).sqrt(),
+            margin: trial.margin? + trial.hidden,
+        })
+    }
+
+    fn conclude(self) -> Compared {
+        let mut metric = self.metric;
+        if self.trials.is_empty() {
+            return metric;
+        }
+        metric.judged = self.trials.into_iter().map(Trial::judge).collect();
+        metric.decide();
+        metric
+    }
+}
+
+impl Compared {
+    /// Chooses the verdict that stands for the metric, and says what it covers.
+    fn decide(&mut self) {
+        let first = self.judged_as(self.quantity);
+        let of_first = first.map_or(Verdict::Inconclusive, |one| one.verdict);
+        let changed = |verdict: Verdict| self.judged.iter().find(move |one| one.verdict == verdict);
+        let decisive = changed(Verdict::Regressed).or_else(|| changed(Verdict::Improved));
+        (self.verdict, self.quantity) = match decisive {
+            Some(one) => (one.verdict, one.quantity),
+            None => (of_first, self.quantity),
+        };
+        let percentiles = || {
+            self.judged
+                .iter()
+                .filter(|one| one.quantity.share().is_some())
+        };
+        self.scope.judged_to = percentiles().map(|one| one.quantity).max();
+        self.scope.equivalent_to = percentiles()
+            .take_while(|one| one.verdict == Verdict::Equivalent && !one.has_moved())
+            .map(|one| one.quantity)
+            .last();
+        self.note = self
+            .note
+            .take()
+            .or_else(|| self.speed_note())
+            .or_else(|| self.moved_note());
+    }
+
+    /// What to know of a metric that changed only in time, or only in readings of the clock.
+    fn speed_note(&self) -> Option<String> {
+        let one = self
+            .decisive()
+            .filter(|_| self.verdict == Verdict::Inconclusive)?;
+        let (time, (readings, _), margin) = (one.ratio?, one.readings?, one.margin?);
+        let beyond = |ratio: f64| ratio > 1.0 + margin || ratio < 1.0 / (1.0 + margin);
+        let speed = time / readings;
+        (beyond(time) != beyond(readings) && (speed - 1.0).abs() > margin / 2.0).then(|| {
+            format!(
+                "CPU speed differed (reading the clock took {} %), so we can't tell whether this \
+                 changed",
+                signed_percent(speed - 1.0)
+            )
+        })
+    }
+
+    /// Percentiles that moved beyond chance, but within their margins.
+    fn moved_note(&self) -> Option<String> {
+        let moved = self.judged.iter().filter(|one| {
+            one.quantity.is_tail() && one.verdict == Verdict::Equivalent && one.has_moved()
+        });
+        let texts: Vec<String> = moved
+            .filter_map(|one| {
+                let (name, change) = (one.quantity.name(), signed_percent(one.ratio? - 1.0));
+                Some(format!("{name} {change} %"))
+            })
+            .collect();
+        (!texts.is_empty())
+            .then(|| format!("{} beyond chance, within the margin", texts.join(", ")))
+    }
+
+    fn judge_exact(&mut self, sides: [&crate::figures::Exact; 2], margin: f64) {
+        self.basis = Basis::Exact;
+        let (Some(base), Some(new)) = (self.base, self.new) else {
+            return;
+        };
+        let (mut change, mut least) = (new.median - base.median, base.median.min(new.median));
+        if change == 0.0 && sides[0] != sides[1] {
+            let (from, to) = (sides[0].mean(), sides[1].mean());
             (change, least) = (to - from, from.min(to));
-            metric.note = Some(format!(
+            self.note = Some(format!(
                 "the median is equal, the mean is not: {from:.2} is now {to:.2}"
             ));
         }
-        let verdict = if change.abs() <= self.asked * least {
+        self.verdict = if change.abs() <= margin * least {
             Verdict::Equivalent
         } else if change > 0.0 {
             Verdict::Regressed
         } else {
             Verdict::Improved
         };
-        metric.verdict = verdict;
-        metric.gate = verdict;
+        let has_ratio = base.median > 0.0 && new.median > 0.0;
+        let ratio = has_ratio.then(|| new.median / base.median);
+        self.scope.batch = sides[0].batch;
+        self.judged.push(Judged {
+            quantity: Quantity::P50,
+            base,
+            new,
+            ratio,
+            interval: ratio.map(|ratio| (ratio, ratio)),
+            readings: None,
+            margin: None,
+            p: None,
+            resolution: Some(0.0),
+            verdict: self.verdict,
+        });
     }
-}
 
-/// The verdict on a test, by its adjusted p value.
-fn verdict(draft: &Draft, adjusted: f64) -> Verdict {
-    let Some(shift) = draft.shift else {
-        return draft.metric.verdict;
-    };
-    let margin = draft.margin();
-    let within = |(low, high): (f64, f64)| -margin <= low && high <= margin;
-    // How much of a cost follows the processor's speed is not known: it may be none or all.
-    let both = |holds: &dyn Fn(Shift) -> bool| holds(shift) && draft.paced.is_none_or(holds);
-    if both(&|shift| shift.interval.is_some_and(within)) {
-        Verdict::Equivalent
-    } else if adjusted > LEVEL || shift.p > LEVEL {
-        Verdict::Inconclusive
-    } else if both(&|shift| shift.estimate > margin) {
-        Verdict::Regressed
-    } else if both(&|shift| shift.estimate < -margin) {
-        Verdict::Improved
-    } else {
-        Verdict::Inconclusive
+    fn judge_summary(&mut self) {
+        self.basis = Basis::Summary;
+        self.verdict = Verdict::Inconclusive;
+        let why = "one side sums up a single process or boot, which no test can judge";
+        self.note = Some(why.to_owned());
+        self.judge_by_ratio();
     }
-}
 
-/// What to know of a metric that changed only in time, or only in readings of the clock.
-fn speed(draft: &Draft) -> Option<String> {
-    let (time, paced) = (draft.shift?, draft.paced?);
-    let margin = draft.margin();
-    let changed = |shift: Shift| {
-        let outside = shift.p <= LEVEL && shift.estimate.abs() > margin;
-        outside.then(|| shift.estimate.is_sign_positive())
-    };
-    let speed = time.estimate - paced.estimate;
-    let more = if speed > 0.0 { "more" } else { "less" };
-    (speed.abs() > margin / 2.0 && changed(time) != changed(paced)).then(|| {
-        format!(
-            "the processor's speed differs, reading the clock takes {:.1} % {more}: \
-             whether this changed besides cannot be told",
-            100.0 * speed.exp_m1().abs()
-        )
-    })
-}
-
-/// Two sides that were measured interleaved with each other.
-struct Pair {
-    /// `None` where a damaged stream does not tell reliably which sessions lie in which block.
-    blocks: Option<Blocks>,
-}
-
-/// The block of each session of two sides.
-struct Blocks {
-    base: Vec<String>,
-    new: Vec<String>,
-}
-
-impl Pair {
-    /// `None` unless every session was measured in a block of a measurement that measured both
-    /// sides.
-    fn of(base: &Run, new: &Run) -> Option<Self> {
-        let blocks = |run: &Run| -> Option<Vec<String>> {
-            let of = |session: &Session| told(&session.facts, BLOCK).pop_first();
-            run.sessions.iter().map(of).collect()
+    fn judge_speed(&mut self, speed: &Speed) {
+        let Speed::Known {
+            ratio,
+            interval: (low, high),
+            margin,
+        } = *speed
+        else {
+            return;
         };
-        let (base_blocks, new_blocks) = (blocks(base)?, blocks(new)?);
-        // What stands before the number of the block names the measurement.
-        let measurements = |blocks: &[String]| -> BTreeSet<String> {
-            let name = |block: &String| {
-                block
-                    .rsplit_once(' ')
-                    .map_or("", |(name, _)| name)
-                    .to_owned()
-            };
-            blocks.iter().map(name).collect()
+        let is_steady = low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin;
+        self.verdict = if is_steady {
+            Verdict::Equivalent
+        } else {
+            Verdict::Inconclusive
         };
-        let is_whole = |run: &Run| run.damage.damaged + run.damage.gaps == 0;
-        let is_pair =
-            !base_blocks.is_empty() && measurements(&base_blocks) == measurements(&new_blocks);
-        is_pair.then(|| Pair {
-            blocks: (is_whole(base) && is_whole(new)).then_some(Blocks {
-                base: base_blocks,
-                new: new_blocks,
-            }),
-        })
-    }
-}
-
-impl Blocks {
-    /// How many blocks hold sessions of both sides.
-    fn count(&self) -> usize {
-        let new: BTreeSet<&String> = self.new.iter().collect();
-        let base: BTreeSet<&String> = self.base.iter().collect();
-        base.intersection(&new).count()
-    }
-
-    /// The values of both sides, one for each replicate, block by block.
-    fn split(&self, base: (&Values, &[f64]), new: (&Values, &[f64])) -> Vec<Block> {
-        let mut blocks: BTreeMap<&str, Block> = BTreeMap::new();
-        for (replicate, value) in base.0.replicates.iter().zip(base.1) {
-            let block = self.base[replicate.session].as_str();
-            blocks.entry(block).or_default().0.push(*value);
+        self.scope.judged_to = Some(Quantity::P50);
+        self.scope.equivalent_to = self.scope.judged_to;
+        self.judge_by_ratio();
+        if let Some(one) = self.judged.first_mut() {
+            one.ratio = Some(ratio);
+            one.interval = Some((low, high));
+            one.margin = Some(margin);
         }
-        for (replicate, value) in new.0.replicates.iter().zip(new.1) {
-            let block = self.new[replicate.session].as_str();
-            blocks.entry(block).or_default().1.push(*value);
+        if speed.change().is_some() {
+            self.note = Some("this follows the processor's speed, which changed".to_owned());
         }
-        blocks.into_values().collect()
     }
-}
 
-/// How many of so many replicates each block of an interleaved measurement holds: as many blocks
-/// as can be, so that what drifts on the machine befalls both sides of each, but so few that a
-/// single change among `family` metrics can still hold at the gate; in one block where none is few
-/// enough. The sizes differ by one at most.
-///
-/// 10 replicates and 300 metrics make 4 blocks: 2 of C(6, 3)^2 C(4, 2)^2 is 0.00014, below
-/// 0.05 / 300.
-#[must_use]
-pub fn block_sizes(replicates: usize, family: usize) -> Vec<usize> {
-    let split = |count: usize| -> Vec<usize> {
-        let (size, larger) = (replicates / count, replicates % count);
-        (0..count)
-            .map(|at| size + usize::from(at < larger))
-            .collect()
-    };
-    let needed = LEVEL / family.max(1) as f64;
-    let is_enough = |sizes: &Vec<usize>| {
-        let both: Vec<(usize, usize)> = sizes.iter().map(|n| (*n, *n)).collect();
-        stats::least_p(&both) <= needed
-    };
-    let most = replicates.max(1);
-    (1..=most)
-        .rev()
-        .map(split)
-        .find(is_enough)
-        .unwrap_or_else(|| split(1))
-}
-
-impl Compared {
-    fn set(&mut self, verdict: Verdict, note: Option<String>) {
-        self.verdict = verdict;
-        self.gate = verdict;
-        self.note = note;
-    }
-}
-
-impl Difference {
-    /// The difference in words, not yet safe to show.
-    #[must_use]
-    pub fn reason(&self) -> String {
-        let what = match self.of {
-            Condition::Machine => "machine",
-            Condition::Configuration => "configuration",
+    /// The medians of both sides and their quotient, without a test.
+    fn judge_by_ratio(&mut self) {
+        let (Some(base), Some(new)) = (self.base, self.new) else {
+            return;
         };
-        let Difference {
-            name, base, new, ..
-        } = self;
-        format!("other {what}: {name} `{base}` is now `{new}`")
+        let ratio = new.median / base.median;
+        self.judged.push(Judged {
+            quantity: Quantity::P50,
+            base,
+            new,
+            ratio: Some(ratio).filter(|ratio| ratio.is_finite() && *ratio > 0.0),
+            interval: None,
+            readings: None,
+            margin: None,
+            p: None,
+            resolution: None,
+            verdict: self.verdict,
+        });
     }
 }
 
-fn side(values: &Values) -> Option<Side> {
-    let median = stats::median(&values.values).filter(|_| values.status == Status::Ok)?;
+impl Judged {
+    /// Whether a change is significant, whatever its size.
+    fn has_moved(&self) -> bool {
+        self.p.is_some_and(|p| p <= self.quantity.level())
+    }
+}
+
+/// `+3.5`, for a share of 0.035.
+fn signed_percent(share: f64) -> String {
+    format!("{:+.1}", 100.0 * share)
+}
+
+/// One side of a quantity; `None` without a number.
+fn side(metric: &MetricFigures, quantity: Quantity) -> Option<Side> {
+    let values: Vec<f64> = metric.values(quantity).map(|(_, value)| value).collect();
+    let median = stats::median(&values).filter(|_| metric.status == Status::Ok)?;
+    let is_mean = metric.exact.is_none() && !metric.is_summary;
+    let mean = stats::geometric_mean(&values).filter(|_| is_mean);
     Some(Side {
+        value: mean.unwrap_or(median),
         median,
-        interval: stats::median_interval(&values.values),
-        replicates: values.values.len(),
+        interval: stats::median_interval(&values),
+        replicates: values.len(),
     })
 }
 
-/// Why a metric has no number.
-pub(crate) fn absence(side: &Values) -> String {
-    let what = match side.status {
-        Status::Skipped => "skipped",
-        Status::Failed => "failed",
-        Status::Incomplete | Status::Ok => "incomplete",
-    };
-    format!("{what}: {}", side.reason.unwrap_or("no reason given"))
-}
-
-/// Whether a side is one figure that sums up samples which are lost.
-fn is_summary(side: &Values) -> bool {
-    side.replicates.len() == 1 && side.replicates[0].stat.is_some()
-}
-
-/// Whether the replicates show that nothing of this is noise.
-pub(crate) fn is_exact(side: &Values) -> bool {
-    side.unit == Unit::Instructions
-        && side.replicates.len() > 1
-        && side.replicates.iter().all(|one| one.stat.is_none())
-        && side
-            .replicates
-            .windows(2)
-            .all(|pair| pair[0].batch == pair[1].batch && pair[0].histogram == pair[1].histogram)
-}
-
-/// What one reading of the clock took in each session, in nanoseconds: it follows the speed of the
-/// processor and no kernel has a part in it.
-fn pace(metrics: &[Values]) -> BTreeMap<usize, f64> {
-    let clock = metrics
-        .iter()
-        .find(|metric| metric.id == summary::CLOCK_METRIC && metric.unit == Unit::Cycles);
-    clock.map_or_else(BTreeMap::new, |clock| {
-        let sessions = clock.replicates.iter().map(|replicate| replicate.session);
-        let values = clock.values.iter().copied();
-        sessions.zip(values).filter(|(_, v)| *v > 0.0).collect()
-    })
-}
-
-/// The samples of a replicate and how many operations each holds.
-fn histogram(replicate: &Replicate) -> (u64, &Histogram) {
-    (replicate.batch, &replicate.histogram)
-}
-
-/// The mean of the samples of a replicate, of one operation.
-fn mean(replicate: &Replicate) -> f64 {
-    let (mut sum, mut samples) = (0.0, 0.0);
-    for (ticks, count) in replicate.histogram.iter() {
-        sum += ticks.0 as f64 * count as f64;
-        samples += count as f64;
-    }
-    sum / samples / replicate.batch.max(1) as f64
-}
-
-fn hopeless(drafts: &[Draft], family: usize) -> Option<Hopeless> {
-    let needed = LEVEL / family.max(1) as f64;
-    let least: Vec<f64> = drafts
-        .iter()
-        .filter_map(|draft| Some(draft.shift?.least_p))
-        .filter(|p| *p > needed)
-        .collect();
-    let least_p = least.iter().copied().reduce(f64::min)?;
-    // 2 of 40 choose 20 is 1.5e-11.
-    let enough = (2..20).find(|n| stats::least_p(&[(*n, *n)]) <= needed);
-    Some(Hopeless {
-        metrics: least.len(),
-        least_p,
-        needed,
-        enough: enough.unwrap_or(20),
-    })
-}
-
-/// Facts of the machine that change times: its processor, what virtualises or confines it, and
-/// the settings of its speed.
-const MACHINE: [&str; 6] = [
-    "cpu_model",
-    "hypervisor",
-    "container",
-    "governor",
-    "boost",
-    "smt",
-];
-/// Of these, what is not told is not there.
-const TOLD_IF_THERE: [&str; 2] = ["hypervisor", "container"];
-/// What the tool says of a target that it built.
-const TARGET: [&str; 2] = ["board", "variant"];
-/// What the agent says of how it and its kernel were built.
-const BUILD: [&str; 3] = ["flags", "configuration", "kernel_port"];
-
-type SessionValue = fn(&Session) -> String;
-
-/// A condition of a run and what the run tells of it: nothing, a value, or several.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stated {
-    /// Whether it is one of the machine.
-    pub of: Condition,
-    /// Its name, such as `cpu_model`.
-    pub name: &'static str,
-    /// Its values, not yet safe to show.
-    pub values: BTreeSet<String>,
-}
-
-/// The conditions that matter to a comparison, as a run tells them: those of the machine only
-/// where it is the one that was measured.
-#[must_use]
-pub fn conditions(run: &Run) -> Vec<Stated> {
-    let mut all = Vec::new();
-    let mut state = |of, name, values| all.push(Stated { of, name, values });
-    if !told(&run.host, "cpu_model").is_empty() && run.is_of_its_host() {
-        for name in MACHINE {
-            let mut values = told(&run.host, name);
-            if values.is_empty() && TOLD_IF_THERE.contains(&name) {
-                values.insert("none".to_owned());
-            }
-            state(Condition::Machine, name, values);
-        }
-    }
-    let parts: [(&'static str, SessionValue); 3] = [
-        ("port", |s| s.port.clone()),
-        ("arch", |s| s.arch.clone()),
-        ("real-time priority", |s| {
-            if s.realtime { "yes" } else { "no" }.to_owned()
-        }),
-    ];
-    let configuration = Condition::Configuration;
-    for (name, value) in parts {
-        state(
-            configuration,
-            name,
-            run.sessions.iter().map(value).collect(),
-        );
-    }
-    for name in TARGET {
-        state(configuration, name, told(&run.host, name));
-    }
-    for name in BUILD {
-        let values = run.sessions.iter().flat_map(|s| told(&s.facts, name));
-        state(configuration, name, values.collect());
-    }
-    all
-}
-
-/// Conditions in which two runs differ; where a side does not tell, it does not differ.
-#[must_use]
-pub fn differences(base: &Run, new: &Run) -> Vec<Difference> {
-    let text = |values: BTreeSet<String>| Vec::from_iter(values).join("` and `");
-    let others = conditions(new);
-    let both = conditions(base).into_iter().filter_map(|base| {
-        let new = others.iter().find(|new| new.name == base.name)?;
-        let is_told = !base.values.is_empty() && !new.values.is_empty();
-        (is_told && base.values != new.values).then(|| Difference {
-            of: base.of,
-            name: base.name,
-            base: text(base.values),
-            new: text(new.values.clone()),
-        })
+/// What can be found of a quantity, over all metrics.
+fn resolution(metrics: &[Compared], quantity: Quantity) -> Option<Resolution> {
+    let compared = metrics.iter().filter(|metric| match metric.basis {
+        Basis::Exact | Basis::Summary => true,
+        // Without a ratio there is no size of a change.
+        Basis::Test => metric
+            .judged_as(quantity)
+            .is_none_or(|one| one.ratio.is_some()),
+        Basis::None | Basis::Speed => false,
     });
-    both.collect()
-}
-
-fn told(facts: &[Fact], name: &str) -> BTreeSet<String> {
-    let named = facts.iter().filter(|fact| fact.name == name);
-    named
-        .map(|fact| fact.value.clone())
-        .filter(|value| !value.is_empty())
-        .collect()
+    let mut all: Vec<f64> = compared
+        .map(|metric| match metric.basis {
+            Basis::Exact => Some(0.0),
+            _ => metric.judged_as(quantity)?.resolution,
+        })
+        .map(|resolution| resolution.unwrap_or(f64::INFINITY))
+        .collect();
+    all.sort_by(f64::total_cmp);
+    let finite = |value: &f64| Some(*value).filter(|value| value.is_finite());
+    Some(Resolution {
+        median: finite(all.get((all.len().checked_sub(1)?) / 2)?),
+        worst: finite(all.last()?),
+        blind: all.iter().filter(|value| value.is_infinite()).count(),
+    })
 }

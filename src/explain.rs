@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::quantity::Quantity;
 use crate::reference::{self, Figure, Published};
 use crate::run::{Replicate, Run, Unit};
 use crate::stats;
@@ -223,14 +224,10 @@ impl Measured {
     /// The reading of the clock itself is whole.
     #[must_use]
     pub fn of_run(run: &Run) -> Self {
-        let in_unit = |replicate: &Replicate, ticks: f64| {
+        let gross = |replicate: &Replicate| {
             let clock = &run.sessions[replicate.session].clock;
-            match clock.unit {
-                Unit::Instructions | Unit::Ticks => Some(ticks),
-                Unit::Cycles => clock.nanoseconds(ticks),
-            }
+            clock.shown(replicate.figure(Quantity::P50, clock.unit)?)
         };
-        let gross = |replicate: &Replicate| in_unit(replicate, replicate.value()?);
         let all = summary::values(run);
         let mut measured = Measured {
             unit: Unit::Cycles.of_figures(),

@@ -1,13 +1,12 @@
 //! The exact distribution of samples: how often each value was measured.
 
-use std::collections::BTreeMap;
-
 use crate::run::Ticks;
 
 /// An exact distribution, `value:count`. Nothing is binned, clamped or dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    counts: BTreeMap<Ticks, u64>,
+    /// In rising order of values, none twice: a run of many sessions holds many short ones.
+    counts: Vec<(Ticks, u64)>,
 }
 
 impl Histogram {
@@ -17,29 +16,30 @@ impl Histogram {
         Self::default()
     }
 
-    /// Adds `count` samples of `value`; a count of 0 changes nothing.
+    /// Adds `count` samples of `value`; a count of 0 changes nothing. Values that come in rising
+    /// order take no time to place; many in any order are better collected.
     ///
     /// A count beyond 2^64 - 1 stays there.
     pub fn add(&mut self, value: Ticks, count: u64) {
-        if count > 0 {
-            let held = self.counts.entry(value).or_insert(0);
-            *held = held.saturating_add(count);
+        if count == 0 {
+            return;
         }
-    }
-
-    /// Adds all samples of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        for (value, count) in other.iter() {
-            self.add(value, count);
+        if self.max().is_none_or(|greatest| greatest < value) {
+            return self.counts.push((value, count));
+        }
+        match self
+            .counts
+            .binary_search_by_key(&value, |(known, _)| *known)
+        {
+            Ok(at) => self.counts[at].1 = self.counts[at].1.saturating_add(count),
+            Err(at) => self.counts.insert(at, (value, count)),
         }
     }
 
     /// How many samples there are; stays at 2^64 - 1 when there are more.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.counts
-            .values()
-            .fold(0, |sum, n| sum.saturating_add(*n))
+        self.iter().fold(0, |sum, (_, n)| sum.saturating_add(n))
     }
 
     /// Whether there is no sample.
@@ -57,13 +57,13 @@ impl Histogram {
     /// The least value; `None` without samples.
     #[must_use]
     pub fn min(&self) -> Option<Ticks> {
-        self.counts.keys().next().copied()
+        self.counts.first().map(|(value, _)| *value)
     }
 
     /// The greatest value; `None` without samples.
     #[must_use]
     pub fn max(&self) -> Option<Ticks> {
-        self.counts.keys().next_back().copied()
+        self.counts.last().map(|(value, _)| *value)
     }
 
     /// The sample of the given rank in rising order: 1 is the least, [`total`](Self::total)
@@ -90,20 +90,58 @@ impl Histogram {
         Some(low.0 as f64 / 2.0 + high.0 as f64 / 2.0)
     }
 
+    /// The median within the tick, as for grouped data: the samples of a value are taken as spread
+    /// evenly from half a tick below it to half a tick above. `None` without samples.
+    ///
+    /// With stamps whose phase is random, this is at most 0.09 ticks off the truth (the greatest
+    /// difference of `1/(2(1-f)) - 1/2` and `f` for a share f up to one half in the next tick).
+    #[must_use]
+    pub fn interpolated_median(&self) -> Option<f64> {
+        let total: u128 = self.iter().map(|(_, n)| u128::from(n)).sum();
+        let half = total as f64 / 2.0;
+        let mut below = 0.0;
+        // Where exactly half of the samples lie at or below a value, the median is anywhere up to
+        // the next one: the middle of that gap counts.
+        let mut lower: Option<f64> = None;
+        for (value, count) in self.iter() {
+            let (value, count) = (value.0 as f64, count as f64);
+            if let Some(lower) = lower {
+                return Some(f64::midpoint(lower, value - 0.5));
+            }
+            if below + count > half {
+                return Some(value - 0.5 + (half - below) / count);
+            }
+            below += count;
+            if below >= half {
+                lower = Some(value + 0.5);
+            }
+        }
+        None
+    }
+
     /// The values in rising order, each with its count (never 0).
     #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Ticks, u64)> + '_ {
-        self.counts.iter().map(|(value, count)| (*value, *count))
+        self.counts.iter().copied()
     }
 }
 
 impl FromIterator<(Ticks, u64)> for Histogram {
+    /// Values in any order, also several times; counts of one value add up, and stay at 2^64 - 1
+    /// beyond it. A count of 0 is none.
     fn from_iter<I: IntoIterator<Item = (Ticks, u64)>>(pairs: I) -> Self {
-        let mut histogram = Self::new();
-        for (value, count) in pairs {
-            histogram.add(value, count);
-        }
-        histogram
+        let pairs = pairs.into_iter().filter(|(_, count)| *count > 0);
+        let mut counts: Vec<(Ticks, u64)> = pairs.collect();
+        counts.sort_by_key(|(value, _)| *value);
+        counts.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            if is_same {
+                kept.1 = kept.1.saturating_add(next.1);
+            }
+            is_same
+        });
+        counts.shrink_to_fit();
+        Histogram { counts }
     }
 }
 
@@ -141,6 +179,19 @@ mod tests {
     }
 
     #[test]
+    fn the_interpolated_median_lies_within_the_tick() {
+        let median = |pairs: &[(u64, u64)]| of(pairs).interpolated_median();
+        assert_eq!(median(&[(36, 10)]), Some(36.0));
+        assert_eq!(median(&[(36, 5), (37, 5)]), Some(36.5));
+        assert_eq!(median(&[(1, 1), (4, 1)]), Some(2.5));
+        assert_eq!(median(&[(36, 30), (37, 70)]), Some(36.5 + 2.0 / 7.0));
+        assert_eq!(median(&[]), None);
+        // A duration of 36.3 ticks whose stamps have any phase.
+        let off = median(&[(36, 7), (37, 3)]).unwrap() - 36.3;
+        assert!(off.abs() < 0.09, "{off}");
+    }
+
+    #[test]
     fn counts_at_the_limit_do_not_wrap() {
         let h = of(&[(1, u64::MAX), (1, 1), (2, 7)]);
         assert_eq!(h.total(), u64::MAX);
@@ -174,10 +225,24 @@ mod tests {
         }
 
         #[test]
-        fn merging_is_adding(a in pairs(), b in pairs()) {
-            let mut merged = of(&a);
-            merged.merge(&of(&b));
-            prop_assert_eq!(merged, of(&[a, b].concat()));
+        fn adding_one_by_one_is_collecting(pairs in pairs()) {
+            let mut one_by_one = Histogram::new();
+            for (value, count) in &pairs {
+                one_by_one.add(Ticks(*value), *count);
+            }
+            prop_assert_eq!(one_by_one, of(&pairs));
+        }
+
+        #[test]
+        fn interpolation_stays_within_half_a_tick_and_mirrors(pairs in pairs()) {
+            let h = of(&pairs);
+            let (Some(median), Some(between)) = (h.median(), h.interpolated_median()) else {
+                return Ok(());
+            };
+            prop_assert!((median - between).abs() <= 0.5, "{} {}", median, between);
+            let mirrored: Histogram = h.iter().map(|(v, n)| (Ticks(100 - v.0), n)).collect();
+            let other = mirrored.interpolated_median().unwrap();
+            prop_assert!((between + other - 100.0).abs() < 1e-9, "{} {}", between, other);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! How far runs of the same thing lie apart: the floor below which a change is none.
+//! The noise of a machine: how much unchanged runs vary, and how often `compare` would call that a
+//! change.
 //!
 //! The method and its limits are in `doc/method.md`, section "Comparing".
 
@@ -6,13 +7,17 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::compare::{self, Comparison, Options, Verdict};
+use crate::compare::{Comparison, Options, Verdict};
+use crate::conditions;
+use crate::figures::RunFigures;
+use crate::floors::MetricFloors;
+use crate::quantity::Quantity;
 use crate::run::{Fact, Run};
 use crate::stats;
-use crate::summary::{self, Status};
+use crate::summary::Status;
 
 /// The version of the files that hold floors.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// What was found of the noise of one target on one machine in one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,8 +36,8 @@ pub struct Noise {
     pub alarms: usize,
     /// What the runs told of each condition that matters to a comparison.
     pub conditions: BTreeMap<String, Vec<String>>,
-    /// For each metric the greatest ratio of two runs less 1: 0.03 is three per cent.
-    pub floors: BTreeMap<String, f64>,
+    /// For each metric and quantity the greatest ratio of two runs less 1.
+    pub floors: BTreeMap<String, MetricFloors>,
 }
 
 impl Noise {
@@ -49,10 +54,10 @@ impl Noise {
         }
         let pairs = runs.chunks_exact(2);
         let compared: Vec<Comparison> = pairs
-            .map(|pair| Comparison::of(pair[0], pair[1], Options::default()))
+            .map(|pair| Comparison::of(pair[0], pair[1], &Options::default()))
             .filter(|comparison| !comparison.is_empty())
             .collect();
-        let alarm = |comparison: &&Comparison| comparison.count_at_gate(Verdict::Regressed) > 0;
+        let alarm = |comparison: &&Comparison| comparison.count(Verdict::Regressed) > 0;
         Some(Noise {
             schema: SCHEMA,
             target: target(last),
@@ -115,59 +120,29 @@ impl Noise {
     }
 }
 
-/// The floors that fit a comparison, and where they come from.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Floors {
-    by_metric: BTreeMap<String, f64>,
-    sources: Vec<String>,
-}
-
-impl Floors {
-    /// Takes the floors of this noise too; of two floors of a metric the higher one counts.
-    /// `source` says where it comes from.
-    pub fn add(&mut self, noise: &Noise, source: String) {
-        for (id, floor) in &noise.floors {
-            let known = self.by_metric.entry(id.clone()).or_insert(0.0);
-            *known = known.max(*floor);
-        }
-        self.sources.push(source);
-    }
-
-    /// The floor of a metric, as a share; 0 when none is known.
-    #[must_use]
-    pub fn of(&self, id: &str) -> f64 {
-        self.by_metric.get(id).copied().unwrap_or(0.0)
-    }
-
-    /// Where they come from, not yet safe to show.
-    #[must_use]
-    pub fn sources(&self) -> &[String] {
-        &self.sources
-    }
-}
-
-/// For each metric how far apart the runs lie that are furthest apart.
-fn floors(runs: &[&Run]) -> BTreeMap<String, f64> {
-    let mut levels: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+/// For each metric and quantity how much the two runs differ that differ most.
+fn floors(runs: &[&Run]) -> BTreeMap<String, MetricFloors> {
+    let mut levels: BTreeMap<(String, Quantity), Vec<f64>> = BTreeMap::new();
     for run in runs {
-        for values in summary::values(run) {
-            let is_known = !values.values.is_empty() && values.values.iter().all(|v| *v > 0.0);
-            if values.status == Status::Ok && is_known {
-                let logs: f64 = values.values.iter().map(|v| v.ln()).sum();
-                let level = logs / values.values.len() as f64;
-                levels.entry(values.id).or_default().push(level);
+        for metric in RunFigures::of(run).metrics {
+            for quantity in Quantity::ALL {
+                let values: Vec<f64> = metric.values(quantity).map(|(_, v)| v).collect();
+                let level = stats::geometric_mean(&values).filter(|_| metric.status == Status::Ok);
+                let of_quantity = levels.entry((metric.id.clone(), quantity)).or_default();
+                of_quantity.extend(level);
             }
         }
     }
-    let spread = |levels: &Vec<f64>| {
-        let least = levels.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = levels.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        (most - least).exp_m1()
-    };
-    let several = levels.iter().filter(|(_, levels)| levels.len() > 1);
-    several
-        .map(|(id, levels)| ((*id).to_owned(), spread(levels)))
-        .collect()
+    let mut floors: BTreeMap<String, MetricFloors> = BTreeMap::new();
+    for ((id, quantity), levels) in levels {
+        if levels.len() > 1 {
+            let least = levels.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = levels.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let of_metric = floors.entry(id).or_default();
+            of_metric.insert(quantity.key().to_owned(), most / least - 1.0);
+        }
+    }
+    floors
 }
 
 fn json(value: &impl Serialize) -> String {
@@ -182,7 +157,7 @@ fn target(run: &Run) -> String {
 }
 
 fn conditions(run: &Run) -> BTreeMap<String, Vec<String>> {
-    let stated = compare::conditions(run).into_iter();
+    let stated = conditions::conditions(run).into_iter();
     stated
         .map(|one| (one.name.to_owned(), one.values.into_iter().collect()))
         .collect()

@@ -3,6 +3,9 @@
 //! A bad measurement is a value here ([`Outcome`]), never an error: a run that
 //! lost half of its cases still holds the other half.
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use crate::histogram::Histogram;
 
 /// A span of time in the agent's own clock, an integer to the last step.
@@ -75,6 +78,16 @@ impl Clock {
         match self.unit {
             Unit::Cycles if self.hz > 0 => Some(ticks * 1e9 / self.hz as f64),
             _ => None,
+        }
+    }
+
+    /// Ticks in the unit of figures: nanoseconds, or as they are where they are no time. `None`
+    /// where cycles have no known frequency.
+    #[must_use]
+    pub fn shown(&self, ticks: f64) -> Option<f64> {
+        match self.unit {
+            Unit::Instructions | Unit::Ticks => Some(ticks),
+            Unit::Cycles => self.nanoseconds(ticks),
         }
     }
 }
@@ -282,15 +295,6 @@ pub struct Replicate {
 }
 
 impl Replicate {
-    /// Its value, ticks per operation: the median of its samples, or what the source tells of them.
-    #[must_use]
-    pub fn value(&self) -> Option<f64> {
-        match &self.stat {
-            Some(stat) => stat.value(),
-            None => Some(self.histogram.median()? / self.batch.max(1) as f64),
-        }
-    }
-
     /// How many samples it has, or its source sums up.
     #[must_use]
     pub fn samples(&self) -> u64 {
@@ -304,6 +308,52 @@ impl Replicate {
     #[must_use]
     pub fn statistic(&self) -> Statistic {
         self.stat.as_ref().map(Stat::statistic).unwrap_or_default()
+    }
+}
+
+/// A digest of all that a session measured.
+struct Contents {
+    digest: DefaultHasher,
+    /// Whether it holds times that were sampled.
+    is_sampled: bool,
+    /// How much there is that two processes would not have in common: a distribution of several
+    /// values, or of one that is known to a per cent or better.
+    telling: usize,
+}
+
+/// Ticks from which on a value is known to a per cent.
+const FINE: Ticks = Ticks(100);
+/// So much has to be equal that it is no chance.
+const LEAST_TELLING: usize = 2;
+
+impl Contents {
+    fn of(session: &Session) -> Self {
+        let mut digest = DefaultHasher::new();
+        (&session.port, &session.arch, &session.clock.name).hash(&mut digest);
+        (session.clock.hz, session.realtime).hash(&mut digest);
+        for fact in &session.facts {
+            (&fact.name, &fact.value).hash(&mut digest);
+        }
+        Contents {
+            digest,
+            is_sampled: session.clock.unit != Unit::Instructions,
+            telling: 0,
+        }
+    }
+
+    fn add(&mut self, metric: usize, replicate: &Replicate) {
+        (metric, replicate.batch, replicate.cold).hash(&mut self.digest);
+        for sample in replicate.histogram.iter() {
+            sample.hash(&mut self.digest);
+        }
+        self.is_sampled &= replicate.stat.is_none();
+        let is_fine = replicate.histogram.max().is_some_and(|most| most >= FINE);
+        let is_telling = is_fine || replicate.histogram.distinct() > 1;
+        self.telling += usize::from(is_telling);
+    }
+
+    fn sum(self) -> Option<u64> {
+        (self.is_sampled && self.telling >= LEAST_TELLING).then(|| self.digest.finish())
     }
 }
 
@@ -329,6 +379,8 @@ pub struct Damage {
     pub truncated: u64,
     /// Lines without a mark.
     pub log_lines: u64,
+    /// Sessions that repeat another one to the last sample, and count once with it.
+    pub copies: u64,
 }
 
 /// All that a record stream says.
@@ -385,7 +437,34 @@ impl Run {
             joined.damage.gaps += run.damage.gaps;
             joined.damage.truncated += run.damage.truncated;
             joined.damage.log_lines += run.damage.log_lines;
+            joined.damage.copies += run.damage.copies;
         }
+        joined.drop_copies();
         joined
+    }
+
+    /// Takes out the samples of sessions that repeat an earlier one to the last sample: a file that
+    /// was copied, or joined to itself. No two processes measure the same times, so a copy is no
+    /// replicate. Counted instructions do repeat, and summaries may by rounding: they stay.
+    pub fn drop_copies(&mut self) {
+        let mut contents: Vec<Contents> = self.sessions.iter().map(Contents::of).collect();
+        for (at, metric) in self.metrics.iter().enumerate() {
+            for replicate in &metric.replicates {
+                contents[replicate.session].add(at, replicate);
+            }
+        }
+        let mut known = HashSet::new();
+        let is_copy: Vec<bool> = contents
+            .into_iter()
+            .map(|contents| contents.sum().is_some_and(|sum| !known.insert(sum)))
+            .collect();
+        let copies = is_copy.iter().filter(|copy| **copy).count();
+        if copies == 0 {
+            return;
+        }
+        self.damage.copies += copies as u64;
+        for metric in &mut self.metrics {
+            metric.replicates.retain(|one| !is_copy[one.session]);
+        }
     }
 }

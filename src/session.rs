@@ -155,7 +155,7 @@ struct Plan {
 struct Delivered {
     id: String,
     cold: Option<Ticks>,
-    histogram: Histogram,
+    counts: Vec<(Ticks, u64)>,
     /// The sum of all counts: more than the histogram's total can say.
     samples: u128,
     /// A summary in place of samples.
@@ -366,6 +366,7 @@ impl Reader {
         self.run
             .metrics
             .sort_by_key(|m| entries.get(&m.id).copied().unwrap_or(usize::MAX));
+        self.run.drop_copies();
         self.run
     }
 
@@ -669,7 +670,7 @@ impl Reader {
                 record.number("part").ok_or(Malformed)?;
                 let metric = case.metric(id);
                 for (ticks, count) in record.counts() {
-                    metric.histogram.add(Ticks(*ticks), *count);
+                    metric.counts.push((Ticks(*ticks), *count));
                     metric.samples += u128::from(*count);
                 }
                 metric.stat.is_some()
@@ -742,7 +743,11 @@ impl Reader {
                 other => other.clone(),
             };
             let (cold, histogram, stat) = match outcome {
-                Outcome::Ok => (delivered.cold, delivered.histogram, delivered.stat),
+                Outcome::Ok => (
+                    delivered.cold,
+                    delivered.counts.into_iter().collect(),
+                    delivered.stat,
+                ),
                 _ => (None, Histogram::new(), None),
             };
             let index = *self.metrics.entry(id.clone()).or_insert_with(|| {
@@ -1033,7 +1038,11 @@ mod tests {
             ]);
             let run = script.bye().read();
             let one = &run.metrics[0].replicates[0];
-            (one.value(), run.damage.damaged, one.outcome == Outcome::Ok)
+            (
+                one.figure(crate::quantity::Quantity::P50, Unit::Cycles),
+                run.damage.damaged,
+                one.outcome == Outcome::Ok,
+            )
         };
         let mean = "stat metric=a samples=1000 mean=315.5";
         assert_eq!(value(&[mean]), (Some(315.5), 0, true));

@@ -1,5 +1,8 @@
 //! What a run says of each metric, in one line: [`Summary`].
 
+use std::collections::HashMap;
+
+use crate::quantity::Quantity;
 use crate::run::{
     Clock, Entry, Metric, Outcome, Replicate, Run, Session, Statistic, Unit, PICOSECONDS,
 };
@@ -30,7 +33,7 @@ pub enum Status {
 /// All times are in ticks *per operation* (a sample's ticks divided by its
 /// batch) of the clock that [`unit`](Self::unit) and [`hz`](Self::hz) describe.
 /// Where a batch is more than one operation, a sample is the mean of so many,
-/// and `p90`, `p99` and `max` are those of such means.
+/// and percentiles and `max` are those of such means.
 /// None of them is there unless `status` is [`Status::Ok`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
@@ -57,10 +60,8 @@ pub struct Summary {
     pub low: Option<f64>,
     /// The upper end of that interval.
     pub high: Option<f64>,
-    /// The 90th percentile of all samples; `None` when they are too few.
-    pub p90: Option<f64>,
-    /// The 99th percentile of all samples; `None` when they are too few.
-    pub p99: Option<f64>,
+    /// The percentiles above the median, in the order of [`Quantity::PERCENTILES`].
+    pub percentiles: [Option<Percentile>; 3],
     /// The greatest of all samples.
     pub max: Option<f64>,
     /// The median of the replicates' first samples, each one operation alone.
@@ -97,7 +98,30 @@ pub struct Summary {
     pub items_per_second: Option<f64>,
 }
 
+/// A percentile of a run: the median of its replicates' percentiles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percentile {
+    /// Ticks of one operation.
+    pub value: f64,
+    /// Its interval over replicates ([`stats::median_interval`]): `None` below 6 of them.
+    pub interval: Option<(f64, f64)>,
+}
+
 impl Summary {
+    /// A percentile; `None` of what is none, and where more than half of the replicates have too
+    /// few samples for it.
+    #[must_use]
+    pub fn percentile(&self, quantity: Quantity) -> Option<Percentile> {
+        let at = Quantity::PERCENTILES.iter().position(|p| *p == quantity)?;
+        self.percentiles[at]
+    }
+
+    /// The value of a percentile.
+    #[must_use]
+    pub fn percentile_value(&self, quantity: Quantity) -> Option<f64> {
+        Some(self.percentile(quantity)?.value)
+    }
+
     /// What a tick is called before people.
     #[must_use]
     pub fn tick(&self) -> &'static str {
@@ -128,6 +152,12 @@ pub fn summarise(run: &Run) -> Vec<Summary> {
         .find(|metric| metric.id == CLOCK_METRIC)
         .map(|metric| Group::of(run, metric))
         .filter(|group| group.status() == Status::Ok);
+    let entries: HashMap<&str, &Entry> = run
+        .catalog
+        .iter()
+        .rev()
+        .map(|entry| (entry.metric.as_str(), entry))
+        .collect();
     run.metrics
         .iter()
         .filter(|metric| !metric.replicates.is_empty())
@@ -136,8 +166,8 @@ pub fn summarise(run: &Run) -> Vec<Summary> {
             let cost = clock
                 .as_ref()
                 .filter(|c| same_clock(c.clock, group.clock))
-                .and_then(|c| stats::median(&c.values()));
-            group.summary(run, metric, cost)
+                .and_then(|c| stats::median(&c.values(Quantity::P50)));
+            group.summary(metric, entries.get(metric.id.as_str()).copied(), cost)
         })
         .collect()
 }
@@ -170,12 +200,8 @@ pub fn values(run: &Run) -> Vec<Values<'_>> {
         .map(|metric| {
             let group = Group::of(run, metric);
             let shown = |replicate: &&Replicate| {
-                let ticks = replicate.value()?;
                 let clock = &session(run, replicate).clock;
-                match clock.unit {
-                    Unit::Instructions | Unit::Ticks => Some(ticks),
-                    Unit::Cycles => clock.nanoseconds(ticks),
-                }
+                clock.shown(replicate.figure(Quantity::P50, clock.unit)?)
             };
             let status = group.status();
             let values: Option<Vec<f64>> = group.ok.iter().map(shown).collect();
@@ -193,10 +219,10 @@ pub fn values(run: &Run) -> Vec<Values<'_>> {
 }
 
 /// The replicates of a metric, sorted into those with a number and the others.
-struct Group<'a> {
-    clock: &'a Clock,
-    statistic: Statistic,
-    ok: Vec<&'a Replicate>,
+pub(crate) struct Group<'a> {
+    pub(crate) clock: &'a Clock,
+    pub(crate) statistic: Statistic,
+    pub(crate) ok: Vec<&'a Replicate>,
     lost: Vec<(Status, &'a str)>,
 }
 
@@ -211,7 +237,7 @@ fn session<'a>(run: &'a Run, replicate: &Replicate) -> &'a Session {
 
 impl<'a> Group<'a> {
     /// `metric` has at least one replicate.
-    fn of(run: &'a Run, metric: &'a Metric) -> Self {
+    pub(crate) fn of(run: &'a Run, metric: &'a Metric) -> Self {
         // The clock of the first number; without numbers it does not matter.
         let first = metric
             .replicates
@@ -247,7 +273,7 @@ impl<'a> Group<'a> {
         group
     }
 
-    fn status(&self) -> Status {
+    pub(crate) fn status(&self) -> Status {
         if self.ok.len() > self.lost.len() {
             return Status::Ok;
         }
@@ -255,33 +281,37 @@ impl<'a> Group<'a> {
     }
 
     /// The commonest reason of this status.
-    fn reason(&self, status: Status) -> Option<&'a str> {
+    pub(crate) fn reason(&self, status: Status) -> Option<&'a str> {
         let lost = self.lost.iter().filter(|(s, _)| *s == status);
         commonest(lost.map(|(_, reason)| *reason))
     }
 
-    fn values(&self) -> Vec<f64> {
-        self.ok.iter().filter_map(|r| r.value()).collect()
+    /// A figure of each replicate that has it.
+    fn values(&self, quantity: Quantity) -> Vec<f64> {
+        let figures = self.ok.iter();
+        figures
+            .filter_map(|replicate| replicate.figure(quantity, self.clock.unit))
+            .collect()
     }
 
-    /// All samples, ticks per operation, each with its count.
-    fn pooled(&self) -> Vec<(f64, u64)> {
-        self.ok
-            .iter()
-            .flat_map(|r| {
-                let batch = r.batch.max(1) as f64;
-                r.histogram
-                    .iter()
-                    .map(move |(v, n)| (v.0 as f64 / batch, n))
-            })
-            .collect()
+    /// `None` where more than half of the replicates have too few samples.
+    fn percentile(&self, quantity: Quantity) -> Option<Percentile> {
+        let values = self.values(quantity);
+        let value = stats::median(&values).filter(|_| 2 * values.len() > self.ok.len())?;
+        Some(Percentile {
+            value,
+            interval: stats::median_interval(&values),
+        })
     }
 
     /// The greatest sample; `None` where a replicate does not tell its own.
     fn max(&self) -> Option<f64> {
         let of_summaries = self.ok.iter().filter_map(|r| r.stat.as_ref());
         let mut told: Vec<f64> = of_summaries.map(|stat| stat.max).collect::<Option<_>>()?;
-        told.extend(self.pooled().iter().map(|(value, _)| *value));
+        told.extend(self.ok.iter().filter_map(|replicate| {
+            let greatest = replicate.histogram.max()?;
+            Some(greatest.0 as f64 / replicate.batch.max(1) as f64)
+        }));
         told.into_iter().reduce(f64::max)
     }
 
@@ -303,7 +333,10 @@ impl<'a> Group<'a> {
         let net: Vec<f64> = self
             .ok
             .iter()
-            .filter_map(|r| Some(r.value()? - cost / r.batch.max(1) as f64))
+            .filter_map(|r| {
+                let value = r.figure(Quantity::P50, self.clock.unit)?;
+                Some(value - cost / r.batch.max(1) as f64)
+            })
             .collect();
         stats::median(&net)
     }
@@ -317,10 +350,9 @@ impl<'a> Group<'a> {
             .reduce(u64::saturating_add)
     }
 
-    fn summary(&self, run: &Run, metric: &Metric, clock_cost: Option<f64>) -> Summary {
+    fn summary(&self, metric: &Metric, entry: Option<&Entry>, clock_cost: Option<f64>) -> Summary {
         let status = self.status();
         let reason = self.reason(status);
-        let entry = run.catalog.iter().find(|e| e.metric == metric.id);
         let mut summary = Summary {
             id: metric.id.clone(),
             case: metric.case.clone(),
@@ -333,8 +365,7 @@ impl<'a> Group<'a> {
             median: None,
             low: None,
             high: None,
-            p90: None,
-            p99: None,
+            percentiles: [None; 3],
             max: None,
             cold: None,
             gross: None,
@@ -359,21 +390,14 @@ impl<'a> Group<'a> {
     }
 
     fn fill(&self, summary: &mut Summary, clock_cost: Option<f64>) {
-        let values = self.values();
-        let pooled = self.pooled();
+        let values = self.values(Quantity::P50);
         let interval = stats::median_interval(&values);
-        let cold: Vec<f64> = self
-            .ok
-            .iter()
-            .filter_map(|r| Some(r.cold?.0 as f64))
-            .collect();
         summary.median = stats::median(&values);
         summary.low = interval.map(|(low, _)| low);
         summary.high = interval.map(|(_, high)| high);
-        summary.p90 = stats::weighted_quantile(&pooled, 0.9);
-        summary.p99 = stats::weighted_quantile(&pooled, 0.99);
+        summary.percentiles = Quantity::PERCENTILES.map(|one| self.percentile(one));
         summary.max = self.max();
-        summary.cold = stats::median(&cold);
+        summary.cold = stats::median(&self.values(Quantity::Cold));
         summary.gross = summary.median;
         summary.clock_cost = clock_cost;
         summary.net = clock_cost.and_then(|cost| self.net(cost));
@@ -487,15 +511,17 @@ mod tests {
             .collect();
         let s = one(replicates);
         assert_eq!((s.status, s.reason.as_deref()), (Status::Ok, None));
-        close(s.median, 5.5);
-        close(s.gross, 5.5);
-        close(s.low, 2.0);
-        close(s.high, 9.0);
+        // Half of the 31 samples end half a sample into those of the value's tick: 15.5 of 30.
+        let within = (15.5 / 30.0 - 0.5) / 4.0;
+        close(s.median, 5.5 + within);
+        close(s.gross, 5.5 + within);
+        close(s.low, 2.0 + within);
+        close(s.high, 9.0 + within);
         close(s.max, 2000.0);
         close(s.cold, 104.5);
-        // Of 310 samples the 279th and the 307th.
-        close(s.p90, 10.0);
-        close(s.p99, 2000.0);
+        // Of the 31 samples of each replicate the 28th, the median over replicates.
+        close(s.percentile_value(Quantity::P90), 5.5);
+        assert_eq!(s.percentile_value(Quantity::P99), None, "31 samples each");
         assert_eq!(
             (s.batch, s.samples, s.replicates, s.tried),
             (4, 310, 10, 10)
@@ -507,11 +533,19 @@ mod tests {
     #[test]
     fn few_samples_have_no_tails_and_few_replicates_no_interval() {
         let s = one(vec![ok(0, 1, &[(5, 28)])]);
-        assert_eq!((s.p90, s.p99, s.low, s.high), (None, None, None, None));
+        assert_eq!((s.percentiles, s.low, s.high), ([None; 3], None, None));
         close(s.median, 5.0);
         close(s.max, 5.0);
-        let s = one(vec![ok(0, 1, &[(5, 14)]), ok(1, 2, &[(14, 15)])]);
-        close(s.p90, 7.0);
+        // One of two replicates with enough samples is not most of them.
+        let s = one(vec![ok(0, 1, &[(5, 28)]), ok(1, 2, &[(14, 300)])]);
+        assert_eq!(s.percentiles, [None; 3]);
+        let s = one(vec![ok(0, 1, &[(5, 299)]), ok(1, 2, &[(14, 300)])]);
+        close(s.percentile_value(Quantity::P90), 6.0);
+        close(s.percentile_value(Quantity::P99), 6.0);
+        assert_eq!(s.percentile_value(Quantity::P999), None);
+        let many = (0..6).map(|i| ok(i, 1, &[(5 + i as u64, 3000)])).collect();
+        let p999 = one(many).percentile(Quantity::P999).unwrap();
+        assert_eq!((p999.value, p999.interval), (7.5, Some((5.0, 10.0))));
     }
 
     #[test]

@@ -151,7 +151,7 @@ fn what_cannot_be_judged_never_passes() {
         ),
         (
             "show good --budget limits.toml",
-            "p99 needs 299 samples, there are 30",
+            "p99 needs 299 samples in a replicate, there are 3",
         ),
         (
             "show exact --budget put.toml",

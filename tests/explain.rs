@@ -266,8 +266,8 @@ fn parts_that_exceed_the_whole_are_said_to_do_so() {
         7,
         &[
             ("clock.read", |_| 20),
-            ("signal.delivery", |_| 500),
-            ("signal.return", |_| 500),
+            ("signal.delivery", |at| 500 + at),
+            ("signal.return", |at| 500 - at),
             ("signal.catch", |_| 900),
         ],
     );

@@ -87,8 +87,9 @@ fn several_files_are_replicates_that_a_test_can_judge() {
     bed.run(&gate).expect(3, "1 regressed", "");
     // One boot has a mean and nothing to judge it by.
     let alone = |verdict| bed.run(&["compare", "base0.log", "new0.log", "--fail-on", verdict]);
-    alone("regression").expect(0, "no test can judge", "");
-    alone("inconclusive").expect(4, "1.200", "");
+    // A gate that cannot judge does not pass.
+    alone("regression").expect(5, "no test can judge", "");
+    alone("inconclusive").expect(4, "+20 %", "");
 }
 
 #[test]

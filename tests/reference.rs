@@ -760,15 +760,15 @@ fn the_published_changes_are_reproduced() {
         let shown = format!("{:.2}", metric["improvement"].as_f64().unwrap());
         assert_eq!(shown, change["improvement_percent"], "{benchmark}");
         // No test can judge one figure on each side.
-        assert_eq!(
-            (&metric["verdict"], &metric["gate"]),
-            (&"inconclusive".into(), &"inconclusive".into())
-        );
-        for none in ["p", "q", "holm", "low", "high"] {
+        assert_eq!(metric["verdict"], "inconclusive");
+        for none in ["p", "low", "high"] {
             assert!(metric[none].is_null(), "{metric}");
         }
         assert!(
-            metric["note"].as_str().unwrap().contains("summary"),
+            metric["note"]
+                .as_str()
+                .unwrap()
+                .contains("no test can judge"),
             "{metric}"
         );
         let line = table

@@ -188,7 +188,9 @@ impl Agent {
                 let counts: Vec<(u64, u64)> = counts.into_iter().collect();
                 let lines = record::write_hist(self.seq, &metric_of(case, span), part, &counts);
                 self.push(lines);
-                histogram.merge(&counts.into_iter().map(|(v, n)| (Ticks(v), n)).collect());
+                for (value, count) in counts {
+                    histogram.add(Ticks(value), count);
+                }
             }
             left -= taken;
             part += 1;

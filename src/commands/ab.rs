@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime};
 use super::compare::judge;
 use super::matrix::with;
 use super::run::{check, plan_target, ready, shown, turn, Known, Made, Ready, Saving};
-use super::{budget, interrupt, picked, Failure, Outcome};
+use super::{budget, interrupt, Failure, Outcome};
 use crate::cli;
-use crate::compare::block_sizes;
 use crate::interrupt::Interrupt;
 use crate::matrix::Column;
 use crate::measure::{End, Measured, Measurement, Recording};
+use crate::pairing::block_sizes;
 use crate::progress::{self, Position, Progress};
 use crate::report::compare::Origin;
 use crate::report::text::plain;
@@ -24,9 +24,6 @@ const NAMES: [&str; 2] = ["base", "new"];
 
 /// Replicates of each side where neither this Linux nor a description has a number of them.
 const RUNS: u32 = 10;
-
-/// As many metrics as a target is taken to have that does not tell beforehand.
-const FAMILY: usize = 300;
 
 /// A replicate that is to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,23 +130,11 @@ fn effort(both: &cli::Effort, target: &Known, seed: u32) -> cli::Effort {
     }
 }
 
-/// How many metrics will be tested, or more.
-fn family(sides: &[Ready; 2], filters: &[String]) -> usize {
-    let count = |ready: &Ready| {
-        let catalog = ready.catalog.as_ref()?;
-        let metrics = catalog.entries.iter().map(|entry| &entry.metric);
-        // The clock is always measured.
-        Some(metrics.filter(|metric| picked(metric, filters)).count() + 1)
-    };
-    let counts = sides.iter().map(|ready| count(ready).unwrap_or(FAMILY));
-    counts.min().unwrap_or(FAMILY)
-}
-
 /// The replicates of both sides in the order in which they are made: block by block, within a
 /// block at random.
-fn turns(runs: [u32; 2], family: usize, seed: u32) -> Vec<Next> {
+fn turns(runs: [u32; 2], seed: u32) -> Vec<Next> {
     let runs = runs.map(|runs| runs as usize);
-    let blocks = block_sizes(runs[0].min(runs[1]), family).len();
+    let blocks = block_sizes(runs[0].min(runs[1])).len();
     let mut random = fastrand::Rng::with_seed(seed.into());
     let mut turns = Vec::new();
     for block in 0..blocks {
@@ -186,7 +171,7 @@ fn measure(
     let started = SystemTime::now();
     let filters = &asked[0].filters;
     let runs = sides.each_ref().map(|side| side.plan.runs);
-    let turns = turns(runs, family(&sides, filters), seed);
+    let turns = turns(runs, seed);
     let saving = |side: usize| {
         let port = format!("{}-{}", sides[side].name(), NAMES[side]);
         Saving::begin(&asked[side], &store::name(started, &port, seed))
@@ -285,20 +270,20 @@ mod tests {
 
     #[test]
     fn each_block_holds_its_share_of_both_sides() {
-        let made = turns([10, 10], 300, 1);
+        let made = turns([10, 10], 1);
         assert_eq!(made.len(), 20);
         let sizes = |side: usize| -> Vec<usize> {
             let of = |block| {
                 made.iter()
                     .filter(move |next| **next == Next { side, block })
             };
-            (0..4).map(|block| of(block).count()).collect()
+            (0..5).map(|block| of(block).count()).collect()
         };
-        assert_eq!((sizes(0), sizes(1)), (vec![3, 3, 2, 2], vec![3, 3, 2, 2]));
+        assert_eq!((sizes(0), sizes(1)), (vec![2; 5], vec![2; 5]));
         assert!(made.is_sorted_by_key(|next| next.block));
-        assert_eq!(made, turns([10, 10], 300, 1), "the seed says the order");
-        assert_ne!(made, turns([10, 10], 300, 2));
-        let uneven = turns([10, 5], 4, 1);
+        assert_eq!(made, turns([10, 10], 1), "the seed says the order");
+        assert_ne!(made, turns([10, 10], 2));
+        let uneven = turns([10, 5], 1);
         let count = |side| uneven.iter().filter(|next| next.side == side).count();
         assert_eq!((count(0), count(1)), (10, 5));
     }

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use super::{budget, print, reference as published, saved, style, Failure, Outcome};
 use crate::cli::{self, CompareFormat, FailOn};
 use crate::compare::{Comparison, Conditions, Options, Verdict};
+use crate::floors::Floors;
+use crate::gate::{Gate, Objection};
 use crate::matrix::Column;
-use crate::noise::Floors;
+use crate::quantity::{Margins, Quantity};
 use crate::reference::{self, Agreement, Figure, Pair};
 use crate::report::compare::Origin;
 use crate::report::text::plain;
@@ -52,12 +54,13 @@ pub(super) fn judge(sides: &[Origin; 2], judging: &cli::Judging) -> Outcome {
 
 fn compared(sides: &[Origin; 2], judging: &cli::Judging) -> Comparison {
     let options = Options {
-        margin: judging.margin,
+        margins: margins(&judging.margin),
         conditions: if judging.across {
             Conditions::Across
         } else {
             Conditions::Alike
         },
+        quantities: quantities(&judging.only).unwrap_or(Quantity::ALL.to_vec()),
     };
     let [base, new] = sides.each_ref().map(|side| &side.column.run);
     let floors = if judging.no_floors {
@@ -65,39 +68,92 @@ fn compared(sides: &[Origin; 2], judging: &cli::Judging) -> Comparison {
     } else {
         floors(&[base, new])
     };
-    Comparison::with_floors(base, new, options, &floors)
+    Comparison::with_floors(base, new, &options, &floors)
+}
+
+/// The margins that were asked for; one for everything goes before those of single quantities.
+fn margins(asked: &[cli::Margin]) -> Margins {
+    let for_all = asked.iter().rfind(|margin| margin.quantity.is_none());
+    let mut margins = for_all.map_or(Margins::default(), |margin| Margins::all(margin.share));
+    for margin in asked {
+        if let Some(quantity) = margin.quantity {
+            margins.set(quantity, margin.share);
+        }
+    }
+    margins
+}
+
+/// The quantities that were asked for, each once, in order; `None` without any.
+fn quantities(only: &[Quantity]) -> Option<Vec<Quantity>> {
+    let asked = Quantity::ALL.into_iter().filter(|one| only.contains(one));
+    let asked: Vec<Quantity> = asked.collect();
+    (!asked.is_empty()).then_some(asked)
+}
+
+/// The resolution of a gate that is asked for no other, as a share.
+const RESOLUTION: f64 = 0.1;
+
+/// What the gate does not let through.
+fn gate(judging: &cli::Judging) -> Gate {
+    Gate {
+        fail_on: judging.fail_on.iter().map(|on| refused(*on)).collect(),
+        quantities: quantities(&judging.only).unwrap_or(vec![Quantity::P50]),
+        resolution: judging.resolution.unwrap_or_else(|| {
+            let margin = margins(&judging.margin).of(Quantity::P50);
+            RESOLUTION.max(2.0 * margin)
+        }),
+        speed: judging.accept_speed,
+    }
+}
+
+/// The exit status of an objection.
+fn status(objection: &Objection) -> u8 {
+    match objection {
+        Objection::Regressed(_) => cli::REGRESSED,
+        Objection::Inconclusive(_) | Objection::Speed(_) => cli::INCONCLUSIVE,
+        Objection::Incomparable(_)
+        | Objection::Missing(_)
+        | Objection::Nothing
+        | Objection::Blind { .. } => cli::INCOMPARABLE,
+    }
 }
 
 fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &cli::Judging) -> Outcome {
     let judgement = budget::judge(judging.budget.as_deref(), &sides[1].column.run)?;
+    let gate = gate(judging);
+    let objections = gate.objections(comparison);
     let text = match judging.format {
         CompareFormat::Table => {
             let budget = judgement.as_ref();
             let budget = budget.map(|judgement| report::budget::table(judgement, &style()));
-            report::compare::table(comparison, sides, &style()) + &budget.unwrap_or_default()
+            report::compare::table(comparison, sides, &objections, &style())
+                + &budget.unwrap_or_default()
         }
         CompareFormat::Json => match &judgement {
-            Some(judgement) => export::json::comparison_within(comparison, sides, judgement),
-            None => export::json::comparison(comparison, sides),
+            Some(judgement) => {
+                export::json::comparison_within(comparison, sides, &objections, judgement)
+            }
+            None => export::json::comparison(comparison, sides, &objections),
         },
         CompareFormat::Md => {
             let budget = judgement.as_ref().map(export::markdown::budget);
-            export::markdown::comparison(comparison, sides) + &budget.unwrap_or_default()
+            export::markdown::comparison(comparison, sides, &objections)
+                + &budget.unwrap_or_default()
         }
         CompareFormat::Junit => {
-            let gate: Vec<Verdict> = judging.fail_on.iter().map(|on| refused(*on)).collect();
             export::junit::comparison(comparison, sides, &gate, judgement.as_ref())
         }
     };
     if let Some(path) = &judging.summary {
         let budget = judgement.as_ref().map(export::markdown::budget);
-        summarise(path, comparison, sides, &budget.unwrap_or_default())?;
+        let budget = budget.unwrap_or_default();
+        summarise(path, comparison, sides, &objections, &budget)?;
     }
     print(text.as_bytes())?;
     if sides.iter().any(|side| is_damaged(&side.column.run.damage)) {
         return Ok(cli::FAILED);
     }
-    let gate = gate(comparison, &judging.fail_on);
+    let gate = objections.first().map_or(cli::OK, status);
     Ok(budget::graver(gate, judgement.as_ref()))
 }
 
@@ -110,7 +166,7 @@ fn floors(runs: &[&Run]) -> Floors {
     }
     for (path, noise) in kept {
         if runs.iter().any(|run| noise.fits(run)) {
-            floors.add(&noise, path.display().to_string());
+            floors.add(&noise.floors, path.display().to_string());
         }
     }
     floors
@@ -191,6 +247,7 @@ fn summarise(
     path: &Path,
     comparison: &Comparison,
     sides: &[Origin; 2],
+    objections: &[Objection],
     budget: &str,
 ) -> Result<(), Failure> {
     let failed =
@@ -202,7 +259,9 @@ fn summarise(
     let room = MOST_SUMMARY
         .saturating_sub(there)
         .saturating_sub((head.len() + budget.len() + 1) as u64);
-    let Some(page) = export::markdown::brief_comparison(comparison, sides, room as usize) else {
+    let Some(page) =
+        export::markdown::brief_comparison(comparison, sides, objections, room as usize)
+    else {
         eprintln!(
             "kernmark: {} has no room for the summary; it may hold 1 MiB",
             path.display()
@@ -220,23 +279,5 @@ fn refused(on: FailOn) -> Verdict {
         FailOn::Inconclusive => Verdict::Inconclusive,
         FailOn::Incomparable => Verdict::Incomparable,
         FailOn::Missing => Verdict::Missing,
-    }
-}
-
-/// The exit status of the gate; the gravest of several.
-fn gate(comparison: &Comparison, fail_on: &[FailOn]) -> u8 {
-    let fails = |on: FailOn| fail_on.contains(&on) && comparison.count_at_gate(refused(on)) > 0;
-    if fails(FailOn::Regression) {
-        cli::REGRESSED
-    } else if fails(FailOn::Inconclusive) {
-        cli::INCONCLUSIVE
-    } else if fails(FailOn::Incomparable)
-        || fails(FailOn::Missing)
-        // Nothing that was compared is nothing that passed.
-        || !fail_on.is_empty() && comparison.is_empty()
-    {
-        cli::INCOMPARABLE
-    } else {
-        cli::OK
     }
 }

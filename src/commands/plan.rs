@@ -2,7 +2,6 @@
 
 use super::{picked, print, saved, style, tell_left_over, Failure, Outcome};
 use crate::cli::{self, TargetsFormat};
-use crate::compare::LEAST_MARGIN;
 use crate::plan::{Plan, Question};
 use crate::{export, filter, report, store};
 
@@ -11,7 +10,7 @@ pub(super) fn plan(arguments: &cli::Plan) -> Outcome {
     let question = Question {
         change: arguments.change,
         power: arguments.power,
-        margin: arguments.margin.max(LEAST_MARGIN),
+        margin: arguments.margin,
     };
     if question.change <= question.margin {
         return Err(Failure::Usage(format!(

@@ -3,6 +3,7 @@
 use super::{shown, status, ABSENT};
 use crate::coverage::Benchmark;
 use crate::matrix::{Cell, Column, Matrix};
+use crate::quantity::Quantity;
 use crate::reference::{Dataset, Figure, Published};
 use crate::report::text::plain;
 use crate::run::{Entry, Run};
@@ -21,6 +22,7 @@ pub fn run(run: &Run) -> String {
         "high",
         "p90",
         "p99",
+        "p999",
         "max",
         "cold",
         "gross",
@@ -46,8 +48,9 @@ pub fn run(run: &Run) -> String {
             time(s.median),
             time(s.low),
             time(s.high),
-            time(s.p90),
-            time(s.p99),
+            time(s.percentile_value(Quantity::P90)),
+            time(s.percentile_value(Quantity::P99)),
+            time(s.percentile_value(Quantity::P999)),
             time(s.max),
             time(s.cold),
             time(s.gross),

@@ -7,11 +7,14 @@ use serde_json::{json, Map, Value};
 
 use super::{shown, status, ABSENT};
 use crate::budget::{Finding, Judgement};
-use crate::compare::{Basis, Compared, Comparison, Condition, Conditions, Side, Verdict};
+use crate::compare::{Basis, Compared, Comparison, Conditions, Judged, Side, Speed, Verdict};
+use crate::conditions::Condition;
 use crate::coverage::Benchmark;
 use crate::explain::{Explanation, Reading, Reckoning};
+use crate::gate::Objection;
 use crate::matrix::{Cell, Column, Matrix};
 use crate::plan::{Need, Plan};
+use crate::quantity::Quantity;
 use crate::reference::{Dataset, Figure, Published};
 use crate::report::compare::Origin;
 use crate::report::explain;
@@ -20,7 +23,7 @@ use crate::run::{Clock, Damage, Entry, Fact, Metric, Proof, Run};
 use crate::summary::{summarise, Summary};
 
 /// The version of the documents.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// A run: what it was made on, every metric, what went wrong with the stream.
 ///
@@ -167,8 +170,12 @@ impl<'a> CellOut<'a> {
 /// A comparison, as `doc/compare.schema.json` describes it. What is not available is `null`, never
 /// 0. A document ends with a line end.
 #[must_use]
-pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
-    document(&comparison_parts(comparison, sides))
+pub fn comparison(
+    comparison: &Comparison,
+    sides: &[Origin; 2],
+    objections: &[Objection],
+) -> String {
+    document(&comparison_parts(comparison, sides, objections))
 }
 
 /// A comparison, and what became of the budget of the new side.
@@ -176,14 +183,19 @@ pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
 pub fn comparison_within(
     comparison: &Comparison,
     sides: &[Origin; 2],
+    objections: &[Objection],
     judgement: &Judgement,
 ) -> String {
-    let mut parts = comparison_parts(comparison, sides);
+    let mut parts = comparison_parts(comparison, sides, objections);
     parts.push(("budget", budget(judgement)));
     document(&parts)
 }
 
-fn comparison_parts(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<(&'static str, String)> {
+fn comparison_parts(
+    comparison: &Comparison,
+    sides: &[Origin; 2],
+    objections: &[Objection],
+) -> Vec<(&'static str, String)> {
     let sides = sides.iter().map(|side| {
         line(&json!({
             "name": side.column.name,
@@ -207,21 +219,46 @@ fn comparison_parts(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<(&'stat
     let counts: Map<String, Value> = Verdict::ALL
         .into_iter()
         .map(|verdict| {
-            let count = json!({
-                "report": comparison.count(verdict),
-                "gate": comparison.count_at_gate(verdict),
-            });
-            (verdict.name().to_owned(), count)
+            let count = comparison.count(verdict);
+            (verdict.name().to_owned(), Value::from(count))
         })
         .collect();
-    let too_few = comparison.hopeless.map(|few| {
+    let margins: Map<String, Value> = comparison
+        .quantities
+        .iter()
+        .map(|quantity| {
+            let margin = comparison.margins.of(*quantity);
+            (quantity.key().to_owned(), Value::from(margin))
+        })
+        .collect();
+    let resolution = comparison.resolution.map(|resolution| {
         json!({
-            "metrics": few.metrics,
-            "least_p": few.least_p,
-            "needed": few.needed,
-            "enough": few.enough,
+            "median": resolution.median,
+            "worst": resolution.worst,
+            "blind": resolution.blind,
         })
     });
+    let speed = match &comparison.speed {
+        Speed::Unknown(why) => json!({
+            "ratio": null, "low": null, "high": null, "margin": null,
+            "changed": null, "reason": why,
+        }),
+        Speed::Known {
+            ratio,
+            interval: (low, high),
+            margin,
+        } => json!({
+            "ratio": ratio, "low": low, "high": high, "margin": margin,
+            "changed": comparison.speed.change().is_some(), "reason": null,
+        }),
+    };
+    let objections = objections.iter().map(|objection| {
+        line(&json!({
+            "kind": objection.name(),
+            "text": crate::report::compare::objection_text(objection),
+        }))
+    });
+    let [base_without, new_without] = comparison.without_clock;
     let metrics = comparison
         .metrics
         .iter()
@@ -229,10 +266,17 @@ fn comparison_parts(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<(&'stat
     vec![
         ("sides", list(sides)),
         ("family", line(&comparison.family)),
-        ("margin", line(&comparison.margin)),
+        ("tails", line(&comparison.tails)),
+        ("margins", line(&margins)),
         ("blocks", line(&comparison.blocks)),
         ("floors", line(&comparison.floors)),
-        ("too_few", line(&too_few)),
+        ("speed", line(&speed)),
+        (
+            "without_clock",
+            line(&json!({ "base": base_without, "new": new_without })),
+        ),
+        ("resolution", line(&resolution)),
+        ("gate", list(objections)),
         (
             "across",
             line(&(comparison.conditions == Conditions::Across)),
@@ -280,23 +324,25 @@ pub fn plan(plan: &Plan, pilot: &str) -> String {
     ])
 }
 
-/// A metric of a comparison; medians in its unit, of one operation.
+/// A metric of a comparison; figures in its unit, of one operation.
 #[derive(Serialize)]
 struct ComparedOut<'a> {
     id: &'a str,
     unit: &'static str,
     verdict: &'static str,
-    gate: &'static str,
+    quantity: &'static str,
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
     margin: Option<f64>,
     exact: bool,
     p: Option<f64>,
-    q: Option<f64>,
-    holm: Option<f64>,
     base: Option<Value>,
     new: Option<Value>,
+    judged: Vec<Value>,
+    judged_to: Option<&'static str>,
+    equivalent_to: Option<&'static str>,
+    batch: Option<u64>,
     improvement: Option<f64>,
     elsewhere: Option<Value>,
     note: Option<&'a str>,
@@ -304,33 +350,25 @@ struct ComparedOut<'a> {
 
 impl<'a> ComparedOut<'a> {
     fn of(metric: &'a Compared) -> Self {
-        let side = |side: Side| {
-            json!({
-                "median": side.median,
-                "low": side.interval.map(|(low, _)| low),
-                "high": side.interval.map(|(_, high)| high),
-                "replicates": side.replicates,
-            })
-        };
-        let (p, q, holm) = match metric.basis {
-            Basis::Test { p, q, holm } => (Some(p), Some(q), Some(holm)),
-            Basis::None | Basis::Exact | Basis::Summary => (None, None, None),
-        };
+        let decisive = metric.decisive();
+        let interval = decisive.and_then(|one| one.interval);
         ComparedOut {
             id: &metric.id,
             unit: metric.unit.of_figures(),
             verdict: metric.verdict.name(),
-            gate: metric.gate.name(),
-            ratio: metric.ratio,
-            low: metric.interval.map(|(low, _)| low),
-            high: metric.interval.map(|(_, high)| high),
-            margin: metric.margin,
+            quantity: metric.quantity.key(),
+            ratio: decisive.and_then(|one| one.ratio),
+            low: interval.map(|(low, _)| low),
+            high: interval.map(|(_, high)| high),
+            margin: decisive.and_then(|one| one.margin),
             exact: metric.basis == Basis::Exact,
-            p,
-            q,
-            holm,
-            base: metric.base.map(side),
-            new: metric.new.map(side),
+            p: decisive.and_then(|one| one.p),
+            base: decisive.map(|one| one.base).or(metric.base).map(side),
+            new: decisive.map(|one| one.new).or(metric.new).map(side),
+            judged: metric.judged.iter().map(judged).collect(),
+            judged_to: metric.scope.judged_to.map(Quantity::key),
+            equivalent_to: metric.scope.equivalent_to.map(Quantity::key),
+            batch: Some(metric.scope.batch).filter(|batch| *batch > 0),
             improvement: metric.improvement,
             elsewhere: metric.elsewhere.as_ref().map(|elsewhere| {
                 let note = Some(&elsewhere.note).filter(|note| !note.is_empty());
@@ -339,6 +377,37 @@ impl<'a> ComparedOut<'a> {
             note: metric.note.as_deref(),
         }
     }
+}
+
+fn side(side: Side) -> Value {
+    json!({
+        "value": side.value,
+        "median": side.median,
+        "low": side.interval.map(|(low, _)| low),
+        "high": side.interval.map(|(_, high)| high),
+        "replicates": side.replicates,
+    })
+}
+
+/// One quantity of a metric, with its own verdict.
+fn judged(one: &Judged) -> Value {
+    let readings = one
+        .readings
+        .map(|(ratio, (low, high))| json!({ "ratio": ratio, "low": low, "high": high }));
+    json!({
+        "quantity": one.quantity.key(),
+        "verdict": one.verdict.name(),
+        "base": side(one.base),
+        "new": side(one.new),
+        "ratio": one.ratio,
+        "low": one.interval.map(|(low, _)| low),
+        "high": one.interval.map(|(_, high)| high),
+        "readings": readings,
+        "margin": one.margin,
+        "p": one.p,
+        "level": one.p.map(|_| one.quantity.level()),
+        "resolution": one.resolution,
+    })
 }
 
 /// A number, whole where it is whole.
@@ -357,6 +426,7 @@ fn damage(damage: &Damage) -> Value {
         "gaps": damage.gaps,
         "truncated": damage.truncated,
         "log_lines": damage.log_lines,
+        "copies": damage.copies,
     })
 }
 
@@ -574,7 +644,14 @@ struct MetricOut<'a> {
     low: Option<f64>,
     high: Option<f64>,
     p90: Option<f64>,
+    p90_low: Option<f64>,
+    p90_high: Option<f64>,
     p99: Option<f64>,
+    p99_low: Option<f64>,
+    p99_high: Option<f64>,
+    p999: Option<f64>,
+    p999_low: Option<f64>,
+    p999_high: Option<f64>,
     max: Option<f64>,
     cold: Option<f64>,
     gross: Option<f64>,
@@ -604,7 +681,11 @@ impl<'a> MetricOut<'a> {
         let replicates = metric.map_or(&[][..], |metric| &metric.replicates);
         let medians = replicates
             .iter()
-            .map(|replicate| in_unit(replicate.value()));
+            .map(|replicate| in_unit(replicate.figure(Quantity::P50, summary.unit)));
+        let percentile = |quantity| in_unit(summary.percentile_value(quantity));
+        let interval = |quantity| summary.percentile(quantity)?.interval;
+        let low = |quantity| in_unit(interval(quantity).map(|(low, _)| low));
+        let high = |quantity| in_unit(interval(quantity).map(|(_, high)| high));
         let known = |text: fn(&Entry) -> &str| {
             let entry = summary.entry.as_ref();
             entry.map(text).filter(|text| !text.is_empty())
@@ -619,8 +700,15 @@ impl<'a> MetricOut<'a> {
             median: in_unit(summary.median),
             low: in_unit(summary.low),
             high: in_unit(summary.high),
-            p90: in_unit(summary.p90),
-            p99: in_unit(summary.p99),
+            p90: percentile(Quantity::P90),
+            p90_low: low(Quantity::P90),
+            p90_high: high(Quantity::P90),
+            p99: percentile(Quantity::P99),
+            p99_low: low(Quantity::P99),
+            p99_high: high(Quantity::P99),
+            p999: percentile(Quantity::P999),
+            p999_low: low(Quantity::P999),
+            p999_high: high(Quantity::P999),
             max: in_unit(summary.max),
             cold: in_unit(summary.cold),
             gross: in_unit(summary.gross),

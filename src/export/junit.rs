@@ -9,6 +9,8 @@ use std::fmt::Write;
 use super::{about, Carries, Foreign, Item, Unmeasured};
 use crate::budget::{Finding, Judgement};
 use crate::compare::{Basis, Compared, Comparison, Verdict};
+use crate::gate::{Gate, Objection};
+use crate::quantity::Quantity;
 use crate::report::budget::{self, tally};
 use crate::report::compare::{self, Origin};
 use crate::report::row::UNAVAILABLE;
@@ -17,14 +19,15 @@ use crate::report::{damage, object};
 use crate::run::Run;
 use crate::summary::Status;
 
-/// A comparison: a test case for each metric, which fails with a verdict of `gate`, and one for
-/// each limit of a budget. What shows neither a change nor its absence is skipped unless it fails.
-/// Each document ends with a line end.
+/// A comparison: a test case for each metric, which fails with a verdict that the gate does not let
+/// through, and one for each limit of a budget. What shows neither a change nor its absence is
+/// skipped unless it fails; where the gate could not judge, that is an error of its own. Each
+/// document ends with a line end.
 #[must_use]
 pub fn comparison(
     comparison: &Comparison,
     sides: &[Origin; 2],
-    gate: &[Verdict],
+    gate: &Gate,
     judgement: Option<&Judgement>,
 ) -> String {
     let mut suites = vec![compared(comparison, sides, gate)];
@@ -83,16 +86,18 @@ enum Ended {
     Broken(&'static str, String),
 }
 
-fn compared(comparison: &Comparison, sides: &[Origin; 2], gate: &[Verdict]) -> Suite {
+fn compared(comparison: &Comparison, sides: &[Origin; 2], gate: &Gate) -> Suite {
     let mut properties: Vec<(&str, String)> = vec![];
     for (name, side) in ["base", "new"].into_iter().zip(sides) {
         properties.push((name, side.files.join(", ")));
     }
-    let refused: Vec<&str> = gate.iter().map(|verdict| verdict.name()).collect();
+    let refused: Vec<&str> = gate.fail_on.iter().map(|verdict| verdict.name()).collect();
     properties.extend([
         ("compared", compare::method(comparison)),
+        ("speed", compare::speed(&comparison.speed)),
+        ("finds", compare::resolution(comparison)),
         ("family", comparison.family.to_string()),
-        ("margin", comparison.margin.to_string()),
+        ("tails", comparison.tails.to_string()),
         ("gate", refused.join(", ")),
     ]);
     let reasons = comparison.differences.iter();
@@ -105,11 +110,12 @@ fn compared(comparison: &Comparison, sides: &[Origin; 2], gate: &[Verdict]) -> S
             Some(Case::broken("compare.stream", name, "damaged", what))
         })
         .collect();
-    if !gate.is_empty() && comparison.is_empty() {
-        let what = "no metric could be compared, so nothing has passed".to_owned();
-        let name = "something was compared".to_owned();
-        cases.push(Case::broken("compare.stream", name, "empty", what));
-    }
+    let objections = gate.objections(comparison).into_iter();
+    cases.extend(objections.filter(Objection::is_blindness).map(|objection| {
+        let name = "the gate can judge".to_owned();
+        let what = compare::objection_text(&objection);
+        Case::broken("compare.gate", name, objection.name(), what)
+    }));
     let metrics = comparison.metrics.iter();
     cases.extend(metrics.map(|metric| Case::of(metric, gate)));
     Suite {
@@ -161,7 +167,7 @@ fn limits(judgement: &Judgement) -> Suite {
 }
 
 impl Case {
-    fn of(metric: &Compared, gate: &[Verdict]) -> Self {
+    fn of(metric: &Compared, gate: &Gate) -> Self {
         let row = compare::Row::of(metric);
         let figure = |name: &str, value: &str, rest: String| {
             (value != UNAVAILABLE).then(|| format!("{name} {value}{rest}"))
@@ -172,15 +178,17 @@ impl Case {
             interval => format!(" ({interval})"),
         };
         let adjusted = match metric.basis {
-            Basis::Test { holm, .. } => Some(format!("adjusted p {}", compare::adjusted(holm))),
             Basis::Exact => Some("exact".to_owned()),
-            Basis::Summary | Basis::None => None,
+            _ => figure("adjusted p", &row.p, String::new()),
         };
         let figures: Vec<String> = [
-            Some(metric.gate.name().to_owned()),
+            Some(match metric.quantity {
+                Quantity::P50 => row.label.clone(),
+                tail => format!("{} {}", tail.name(), row.label),
+            }),
             figure("base", &row.base, of_unit()),
             figure("new", &row.new, of_unit()),
-            figure("ratio", &row.ratio, interval),
+            figure("change", &row.change, interval),
             adjusted,
         ]
         .into_iter()
@@ -188,8 +196,8 @@ impl Case {
         .collect();
         let message = figures.join(", ");
         let note = metric.note.clone();
-        let result = match metric.gate {
-            verdict if gate.contains(&verdict) => Ended::Failed(verdict.name(), message.clone()),
+        let result = match metric.verdict {
+            _ if gate.refuses(metric) => Ended::Failed(metric.verdict.name(), message.clone()),
             Verdict::Regressed | Verdict::Improved | Verdict::Equivalent => Ended::Passed,
             verdict => {
                 let why = note

@@ -6,6 +6,7 @@ use crate::budget::Judgement;
 use crate::compare::{Comparison, Verdict};
 use crate::coverage::{self, Benchmark};
 use crate::explain::Explanation;
+use crate::gate::Objection;
 use crate::matrix::{Column, Matrix};
 use crate::reference::{Dataset, Figure};
 use crate::report::budget;
@@ -15,7 +16,7 @@ use crate::report::matrix::{header, legend, listing, place, ratio, shared_proble
 use crate::report::reference;
 use crate::report::row::Row;
 use crate::report::text::plain;
-use crate::report::{damage, grouped, object, problems, provenance, tally, Problem};
+use crate::report::{copies, damage, grouped, object, problems, provenance, tally, Problem};
 use crate::run::{Run, Unit};
 use crate::summary::{summarise, Status};
 
@@ -42,14 +43,15 @@ pub fn run(run: &Run) -> String {
             }
             let _ = writeln!(
                 out,
-                "| {per} | {statistic} | interval | p99 | worst | cold | {net} | rate |"
+                "| {per} | {statistic} | interval | p99 | p99.9 | worst | cold | {net} | rate |"
             );
-            out.push_str("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+            out.push_str("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
             for row in rows {
                 let figures = [
                     &row.median,
                     &row.interval,
                     &row.p99,
+                    &row.p999,
                     &row.worst,
                     &row.cold,
                     &row.net,
@@ -67,8 +69,8 @@ pub fn run(run: &Run) -> String {
     for problem in problems(&summaries) {
         write_problem(&mut out, &problem, "");
     }
-    if let Some(damage) = damage(run) {
-        let _ = writeln!(out, "- **damage**: {}", escape(&damage));
+    for what in damage(run).into_iter().chain(copies(run)) {
+        let _ = writeln!(out, "- **damage**: {}", escape(&what));
     }
     if !out.ends_with("\n\n") {
         out.push('\n');
@@ -257,8 +259,12 @@ pub fn matrix(columns: &[Column]) -> String {
 
 /// A comparison: what was compared, a table of what has a verdict, why the rest has none.
 #[must_use]
-pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
-    comparison_with(comparison, sides, &Verdict::ALL)
+pub fn comparison(
+    comparison: &Comparison,
+    sides: &[Origin; 2],
+    objections: &[Objection],
+) -> String {
+    comparison_with(comparison, sides, objections, &Verdict::ALL)
 }
 
 /// A comparison in at most `room` bytes: metrics are left out by verdict until it fits, what is
@@ -267,6 +273,7 @@ pub fn comparison(comparison: &Comparison, sides: &[Origin; 2]) -> String {
 pub fn brief_comparison(
     comparison: &Comparison,
     sides: &[Origin; 2],
+    objections: &[Objection],
     room: usize,
 ) -> Option<String> {
     use Verdict::{Added, Improved, Incomparable, Inconclusive, Missing, Regressed};
@@ -284,12 +291,17 @@ pub fn brief_comparison(
         &[],
     ];
     let pages = choices.into_iter();
-    let mut pages = pages.map(|shown| comparison_with(comparison, sides, shown));
+    let mut pages = pages.map(|shown| comparison_with(comparison, sides, objections, shown));
     pages.find(|page| page.len() <= room)
 }
 
 /// A comparison whose tables and remarks are of these verdicts alone.
-fn comparison_with(comparison: &Comparison, sides: &[Origin; 2], shown: &[Verdict]) -> String {
+fn comparison_with(
+    comparison: &Comparison,
+    sides: &[Origin; 2],
+    objections: &[Objection],
+    shown: &[Verdict],
+) -> String {
     let mut out = String::new();
     for side in sides {
         let _ = writeln!(
@@ -300,10 +312,20 @@ fn comparison_with(comparison: &Comparison, sides: &[Origin; 2], shown: &[Verdic
         );
     }
     let _ = writeln!(out, "- compared: {}", escape(&compare::method(comparison)));
+    let _ = writeln!(
+        out,
+        "- speed: {}",
+        escape(&compare::speed(&comparison.speed))
+    );
+    let _ = writeln!(out, "- finds: {}", escape(&compare::resolution(comparison)));
     for sentence in &comparison.published {
         let _ = writeln!(out, "- checked: {}", escape(sentence));
     }
     let _ = writeln!(out, "- **{}**", compare::tally(comparison));
+    for objection in objections {
+        let text = compare::objection_text(objection);
+        let _ = writeln!(out, "- **the gate fails**: {}", escape(&text));
+    }
     for warning in compare::warnings(comparison, sides) {
         let _ = writeln!(out, "- {}", escape(&warning));
     }
@@ -329,18 +351,19 @@ fn comparison_with(comparison: &Comparison, sides: &[Origin; 2], shown: &[Verdic
         };
         let _ = writeln!(
             out,
-            "\n| {per} | verdict | base | new | ratio |{title} interval | q |"
+            "\n| {per} | verdict | of | base | new | change |{title} interval | p |"
         );
         let _ = writeln!(
             out,
-            "| --- | --- | ---: | ---: | ---: |{rule} ---: | ---: |"
+            "| --- | --- | --- | ---: | ---: | ---: |{rule} ---: | ---: |"
         );
         for metric in metrics {
             let row = compare::Row::of(metric);
-            let _ = write!(out, "| {} | {} |", code(&row.id), row.verdict.name());
+            let (id, label) = (code(&row.id), escape(&row.label));
+            let _ = write!(out, "| {id} | {label} | {} |", row.quantity);
             let improvement = improves.then_some(&row.improvement);
-            let figures = [&row.base, &row.new, &row.ratio].into_iter();
-            for figure in figures.chain(improvement).chain([&row.interval, &row.q]) {
+            let figures = [&row.base, &row.new, &row.change].into_iter();
+            for figure in figures.chain(improvement).chain([&row.interval, &row.p]) {
                 let _ = write!(out, " {} |", escape(figure));
             }
             out.push('\n');

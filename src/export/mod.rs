@@ -17,7 +17,7 @@ mod zephyr;
 
 use std::fmt::{self, Write};
 
-use crate::compare;
+use crate::conditions;
 use crate::report::text::plain;
 use crate::report::{plural, provenance, tally};
 use crate::run::{Fact, Run, Unit};
@@ -194,7 +194,7 @@ const STARTED: &str = "started";
 
 /// The conditions that comparisons need to be the same, where the run tells them; safe to show.
 fn conditions(run: &Run) -> Vec<(&'static str, String)> {
-    let known = compare::conditions(run).into_iter();
+    let known = conditions::conditions(run).into_iter();
     known
         .filter(|told| !told.values.is_empty())
         .map(|told| {

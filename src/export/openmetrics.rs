@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::{conditions, shown, status, Carries, Foreign, Item, Unmeasured};
+use crate::quantity::Quantity;
 use crate::report::text::plain;
 use crate::run::{Fact, Run, Unit};
 use crate::summary::{Status, Summary};
@@ -22,12 +23,13 @@ pub static FORMAT: Foreign = Foreign {
 type Figure = fn(&Summary) -> Option<f64>;
 
 /// The figures of a metric, by the value of the label `statistic`.
-const STATISTICS: [(&str, Figure); 7] = [
+const STATISTICS: [(&str, Figure); 8] = [
     ("median", |s| s.median),
     ("low", |s| s.low),
     ("high", |s| s.high),
-    ("p90", |s| s.p90),
-    ("p99", |s| s.p99),
+    ("p90", |s| s.percentile_value(Quantity::P90)),
+    ("p99", |s| s.percentile_value(Quantity::P99)),
+    ("p999", |s| s.percentile_value(Quantity::P999)),
     ("max", |s| s.max),
     ("cold", |s| s.cold),
 ];

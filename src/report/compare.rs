@@ -3,15 +3,18 @@
 use std::fmt::Write;
 
 use super::matrix::{header, write_header};
-use super::number::Place;
-use super::row::{place, UNAVAILABLE};
+use super::number::{change, count, Place};
+use super::row::UNAVAILABLE;
 use super::terminal::{
     dim_head, head, painted_lines, title, Ink, Style, GAP, INDENT, LONGEST_NAME,
 };
 use super::text::{paragraph, plain};
-use super::{damage, grouped, plural};
-use crate::compare::{Basis, Compared, Comparison, Conditions, Side, Verdict};
+use super::{copies, damage, grouped, plural};
+use crate::compare::{Basis, Compared, Comparison, Conditions, Side, Speed, Verdict};
+use crate::conditions::Difference;
+use crate::gate::Objection;
 use crate::matrix::Column;
+use crate::quantity::Quantity;
 use crate::reference::improvement_text;
 use crate::run::Unit;
 
@@ -24,12 +27,15 @@ pub struct Origin {
     pub column: Column,
 }
 
-/// What stands before a q value that the gate does not go by.
-const NOT_AT_GATE: &str = "~";
-
-/// A comparison as text: what was compared, what changed first, then all else, then the tally.
+/// A comparison as text: what was compared, what changed first, then all else, then the tally and
+/// what the gate objects to.
 #[must_use]
-pub fn table(comparison: &Comparison, sides: &[Origin; 2], style: &Style) -> String {
+pub fn table(
+    comparison: &Comparison,
+    sides: &[Origin; 2],
+    objections: &[Objection],
+    style: &Style,
+) -> String {
     let mut out = String::new();
     let mut line = |label: &str, text: &str| {
         let mut lines = String::new();
@@ -40,6 +46,8 @@ pub fn table(comparison: &Comparison, sides: &[Origin; 2], style: &Style) -> Str
         line(&side.column.name, &side.files.join(", "));
     }
     line("compared", &method(comparison));
+    line("speed", &speed(&comparison.speed));
+    line("finds", &resolution(comparison));
     for sentence in &comparison.published {
         line("checked", sentence);
     }
@@ -72,7 +80,128 @@ pub fn table(comparison: &Comparison, sides: &[Origin; 2], style: &Style) -> Str
     }
     out.push('\n');
     paragraph(&mut out, "", &tally(comparison), style.width());
+    for objection in objections {
+        let mut lines = String::new();
+        let text = format!("The gate fails: {}.", objection_text(objection));
+        paragraph(&mut lines, "", &text, style.width());
+        out.push_str(&painted_lines(*style, Ink::Red, &lines));
+    }
     out
+}
+
+/// Why the gate does not let a comparison through, and what to do about it: a sentence without its
+/// full stop.
+pub(crate) fn objection_text(objection: &Objection) -> String {
+    let metrics = |count: usize| plural(count as u64, "metric");
+    match objection {
+        Objection::Regressed(count) => format!("{} regressed", metrics(*count)),
+        Objection::Inconclusive(count) => {
+            format!(
+                "{} inconclusive; more replicates would tell",
+                metrics(*count)
+            )
+        }
+        Objection::Speed(share) => format!(
+            "the processor's speed changed by {}; measure both sides in turns (kernmark ab), or \
+             accept such a change (--accept-speed)",
+            size(share.abs())
+        ),
+        Objection::Incomparable(count) => {
+            format!("{} measured under other conditions", metrics(*count))
+        }
+        Objection::Missing(count) => {
+            format!(
+                "{} of the base without a number in the new run",
+                metrics(*count)
+            )
+        }
+        Objection::Nothing => "no metric could be compared, so nothing has passed".to_owned(),
+        Objection::Blind {
+            resolution,
+            asked,
+            enough,
+        } => {
+            let what = match resolution {
+                Some(resolution) => format!(
+                    "half of the metrics show no change below {}, {} was asked for (--resolution)",
+                    size(*resolution),
+                    percent(*asked)
+                ),
+                None => "no change of any size could have been found".to_owned(),
+            };
+            let advice = match enough {
+                Some(enough) => {
+                    let enough = count(*enough as u64);
+                    format!("{enough} replicates on each side are enough (--runs {enough})")
+                }
+                None => "more replicates alone would not help".to_owned(),
+            };
+            format!("{what}; {advice}")
+        }
+    }
+}
+
+/// How fast the processor was on the new side, compared with the base, in a sentence.
+pub(crate) fn speed(speed: &Speed) -> String {
+    match speed {
+        Speed::Unknown(why) => format!("not separated: {why}"),
+        Speed::Known {
+            ratio,
+            interval: (low, high),
+            margin,
+        } => {
+            let what = if speed.change().is_some() {
+                format!("changed by more than the margin of {}", percent(*margin))
+            } else {
+                "about the same".to_owned()
+            };
+            format!(
+                "{what}: reading the clock costs {} ({})",
+                signed(*ratio),
+                signed_range((*low, *high))
+            )
+        }
+    }
+}
+
+/// What could have been found, in a sentence.
+pub(crate) fn resolution(comparison: &Comparison) -> String {
+    let Some(resolution) = comparison.resolution else {
+        return "nothing: no metric was compared".to_owned();
+    };
+    let least = |share: Option<f64>| match share {
+        Some(0.0) => "any change".to_owned(),
+        Some(share) => format!("a change of {}", size(share)),
+        None => "no change at all".to_owned(),
+    };
+    let blind = match resolution.blind {
+        0 => format!("all of them {}", least(resolution.worst)),
+        blind => format!("{} none at all", count(blind as u64)),
+    };
+    let quantity = match comparison.quantities[0] {
+        Quantity::P50 => "medians".to_owned(),
+        other => format!("{} of metrics", other.name()),
+    };
+    format!(
+        "with 80 % probability half of the {quantity} show {}, {blind}",
+        least(resolution.median)
+    )
+}
+
+/// The size of a change, a share, in per cent: `3.4 %`.
+fn size(share: f64) -> String {
+    change(share * 100.0).trim_start_matches('+').to_owned()
+}
+
+/// A ratio as a change in per cent: `+3.4 %`.
+fn signed(ratio: f64) -> String {
+    change((ratio - 1.0) * 100.0)
+}
+
+/// The interval of a ratio as changes in per cent: `-0.3..+1.2 %`.
+fn signed_range((low, high): (f64, f64)) -> String {
+    let (low, high) = (signed(low), signed(high));
+    format!("{}..{high}", low.trim_end_matches(" %"))
 }
 
 /// What was compared, by verdict.
@@ -91,9 +220,10 @@ pub(crate) fn method(comparison: &Comparison) -> String {
     let exact = comparison.metrics.iter();
     let exact = exact.filter(|m| m.basis == Basis::Exact).count() as u64;
     let mut parts = Vec::new();
-    if comparison.family > 0 {
-        let tested = plural(comparison.family as u64, "metric");
-        parts.push(format!("a family of {tested} tested"));
+    if comparison.family + comparison.tails > 0 {
+        let medians = plural(comparison.family as u64, "median");
+        let tails = plural(comparison.tails as u64, "tail");
+        parts.push(format!("{medians} and {tails} tested jointly"));
         parts.push(format!(
             "{} against {} replicates",
             replicates(comparison, |m| m.base),
@@ -102,13 +232,13 @@ pub(crate) fn method(comparison: &Comparison) -> String {
         let wider = match comparison
             .metrics
             .iter()
-            .filter(|m| is_wide(m, comparison))
+            .filter(|m| !widened(m, comparison).is_empty())
             .count()
         {
             0 => String::new(),
             wider => format!(", wider for {}", plural(wider as u64, "metric")),
         };
-        parts.push(format!("margin {}{wider}", percent(comparison.margin)));
+        parts.push(format!("margins {}{wider}", margins(comparison)));
         if let Some(blocks) = comparison.blocks {
             let blocks = plural(blocks as u64, "block");
             parts.push(format!("interleaved in {blocks}"));
@@ -135,17 +265,33 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", (share * 1e4).round() / 100.0)
 }
 
-/// Whether the margin of a metric is wider than that of the comparison.
-fn is_wide(metric: &Compared, comparison: &Comparison) -> bool {
-    metric
-        .margin
-        .is_some_and(|margin| margin > comparison.margin)
+/// The margins of what was judged: `p50 2 %, p90 5 %, p99 25 %`.
+fn margins(comparison: &Comparison) -> String {
+    let quantities = comparison.quantities.iter();
+    let margins = quantities.map(|quantity| {
+        let margin = percent(comparison.margins.of(*quantity));
+        format!("{} {margin}", quantity.name())
+    });
+    margins.collect::<Vec<String>>().join(", ")
+}
+
+/// The quantities of a metric whose margin is wider than that of the comparison, with it.
+fn widened(metric: &Compared, comparison: &Comparison) -> Vec<(Quantity, f64)> {
+    let judged = metric.judged.iter().filter_map(|one| {
+        let of_comparison = comparison.margins.of(one.quantity);
+        // Rounding there and back from a logarithm.
+        let margin = one
+            .margin
+            .filter(|margin| *margin > of_comparison * (1.0 + 1e-9))?;
+        Some((one.quantity, margin))
+    });
+    judged.collect()
 }
 
 /// `10`, or `8 to 10` where metrics differ.
 fn replicates(comparison: &Comparison, side: fn(&Compared) -> Option<Side>) -> String {
     let tested = comparison.metrics.iter();
-    let tested = tested.filter(|metric| matches!(metric.basis, Basis::Test { .. }));
+    let tested = tested.filter(|metric| metric.basis == Basis::Test);
     let counts: Vec<usize> = tested.filter_map(|m| Some(side(m)?.replicates)).collect();
     match (counts.iter().min(), counts.iter().max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
@@ -163,44 +309,31 @@ pub(crate) fn tally(comparison: &Comparison) -> String {
         .filter(|(verdict, count)| *count > 0 || !rare(*verdict))
         .map(|(verdict, count)| format!("{count} {}", verdict.name()))
         .collect();
-    let mut text = parts.join(", ");
-    let at_gate = [Verdict::Regressed, Verdict::Improved]
-        .map(|verdict| (verdict, comparison.count_at_gate(verdict)));
-    if at_gate
-        .iter()
-        .any(|(v, count)| *count != comparison.count(*v))
-    {
-        let [(_, regressed), (_, improved)] = at_gate;
-        let _ = write!(
-            text,
-            "; at the gate {regressed} regressed, {improved} improved"
-        );
-    }
-    text
+    parts.join(", ")
 }
 
 /// What the marks and columns mean, those that there are.
 pub(crate) fn legend(comparison: &Comparison) -> Vec<&'static str> {
     let has = |test: fn(&Compared) -> bool| comparison.metrics.iter().any(test);
     let mut parts = Vec::new();
-    if has(|m| m.ratio.is_some()) {
-        parts.push("ratio: new to base, above 1 costs more");
+    if has(|m| m.basis == Basis::Test) {
+        parts.push("base, new: geometric means over replicates");
+    }
+    if has(|m| m.decisive().is_some_and(|one| one.ratio.is_some())) {
+        parts.push("change: new to base, above 0 costs more");
     }
     if has(|m| m.improvement.is_some()) {
         parts.push(
             "improvement %: 100 x (base / new - 1), as suites publish it; 100 is twice as fast",
         );
     }
-    if has(|m| m.interval.is_some() && m.basis != Basis::Exact) {
-        parts.push("interval: holds the ratio with 95 % confidence");
-    }
-    if has(|m| matches!(m.basis, Basis::Test { .. })) {
+    if has(|m| m.basis == Basis::Test) {
+        parts.push("interval: holds the change with 95 % confidence");
         parts.push(
-            "q: of all metrics with this q or less, at most this share is expected to be chance",
+            "p: of this or a greater change somewhere by chance, adjusted for all metrics; it \
+             counts from 0.04 down for medians, from 0.01 for tails; the larger one of times and \
+             of readings of the clock",
         );
-    }
-    if has(|m| m.gate != m.verdict) {
-        parts.push("~: does not hold at the gate, which allows one false alarm in 20 comparisons");
     }
     parts
 }
@@ -228,21 +361,29 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
         noted.extend(told.map(|note| (m.verdict, note, m.id.as_str())));
     }
     noted.sort_by_key(|(verdict, ..)| *verdict);
-    let wide: Vec<&Compared> = comparison
+    let wide: Vec<String> = comparison
         .metrics
         .iter()
-        .filter(|metric| is_wide(metric, comparison))
+        .map(|metric| (metric, widened(metric, comparison)))
+        .filter(|(_, wide)| !wide.is_empty())
+        .map(|(metric, wide)| {
+            let wide = wide.iter();
+            let texts =
+                wide.map(|(quantity, margin)| format!("{} {}", quantity.name(), percent(*margin)));
+            format!(
+                "{} ({})",
+                metric.id,
+                texts.collect::<Vec<String>>().join(", ")
+            )
+        })
         .collect();
     let widened = (!wide.is_empty()).then(|| Remark {
         head: plural(wide.len() as u64, "wider margin"),
         text: format!(
-            "so far apart lay unchanged runs: {}",
+            "unchanged runs vary by this much: {}",
             comparison.floors.join(", ")
         ),
-        ids: wide
-            .iter()
-            .map(|m| format!("{} {}", m.id, percent(m.margin.unwrap_or_default())))
-            .collect(),
+        ids: wide,
     });
     grouped(&noted, |(verdict, note, _)| (*verdict, *note))
         .into_iter()
@@ -274,7 +415,7 @@ pub(crate) fn warnings(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<Stri
             let reasons: Vec<String> = comparison
                 .differences
                 .iter()
-                .map(crate::compare::Difference::reason)
+                .map(Difference::reason)
                 .collect();
             let reasons = reasons.join("; ");
             warnings.push(format!(
@@ -284,26 +425,20 @@ pub(crate) fn warnings(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<Stri
             warnings.push("Conditions differ; --across compares all the same.".to_owned());
         }
     }
-    if let Some(hopeless) = comparison.hopeless {
+    let [base, new] = comparison.without_clock;
+    if base + new > 0 {
         warnings.push(format!(
-            "Too few replicates for {}: the least p value they can have is {}, and the gate takes \
-             note of a single change from {} down. {} replicates on each side are enough.",
-            plural(hopeless.metrics as u64, "metric"),
-            significant(hopeless.least_p),
-            significant(hopeless.needed),
-            hopeless.enough
+            "{} left out of the test ({base} of the base, {new} of the new side): without \
+             clock.read the processor's speed is not known there.",
+            plural((base + new) as u64, "session")
         ));
     }
     for side in sides {
-        if let Some(damage) = damage(&side.column.run) {
-            warnings.push(format!("{}: {damage}", side.column.name));
-        }
+        let run = &side.column.run;
+        let all = damage(run).into_iter().chain(copies(run));
+        warnings.extend(all.map(|what| format!("{}: {what}.", side.column.name)));
     }
     warnings
-}
-
-fn significant(p: f64) -> String {
-    Place::significant(p, 2).show(p)
 }
 
 /// An adjusted p value.
@@ -320,49 +455,78 @@ pub(crate) struct Row {
     /// The metric's id, not yet safe to show.
     pub(crate) id: String,
     pub(crate) verdict: Verdict,
+    /// The verdict, and how far it reaches.
+    pub(crate) label: String,
+    /// The quantity that it is the verdict of.
+    pub(crate) quantity: &'static str,
     pub(crate) base: String,
     pub(crate) new: String,
-    pub(crate) ratio: String,
+    pub(crate) change: String,
     pub(crate) improvement: String,
     pub(crate) interval: String,
-    pub(crate) q: String,
+    pub(crate) p: String,
 }
 
 impl Row {
     pub(crate) fn of(metric: &Compared) -> Self {
         let unavailable = || UNAVAILABLE.to_owned();
-        let median = |side: Option<Side>| {
+        let judged = metric.decisive();
+        // One digit more than a change has, so that dividing the two gives it.
+        let figure = |side: Option<Side>| {
             side.map_or_else(unavailable, |side| {
-                place(metric.unit, side.median, side.interval, 0.0).show(side.median)
+                let is_whole = metric.unit == Unit::Instructions && side.value.fract() == 0.0;
+                if is_whole {
+                    Place::decimals(0).show(side.value)
+                } else {
+                    Place::significant(side.value, 5).show(side.value)
+                }
             })
         };
-        let digits = Place::significant(metric.ratio.unwrap_or(1.0), 4);
-        let interval = metric
-            .interval
-            .filter(|_| metric.basis != Basis::Exact)
-            .map(|(low, high)| format!("{}..{}", digits.show(low), digits.show(high)));
-        let q = match metric.basis {
-            Basis::None | Basis::Summary => unavailable(),
-            Basis::Exact => "exact".to_owned(),
-            Basis::Test { q, .. } => adjusted(q),
+        let p = match (metric.basis, judged.and_then(|one| one.p)) {
+            (Basis::Exact, _) => "exact".to_owned(),
+            (_, Some(p)) => adjusted(p),
+            _ => unavailable(),
         };
+        let interval = judged.filter(|_| metric.basis != Basis::Exact);
+        let interval = interval.and_then(|one| one.interval);
         Row {
             id: both_names(metric),
             verdict: metric.verdict,
+            label: label(metric),
+            quantity: metric.quantity.name(),
             improvement: metric
                 .improvement
                 .map_or_else(unavailable, improvement_text),
-            base: median(metric.base),
-            new: median(metric.new),
-            ratio: metric.ratio.map_or_else(unavailable, |r| digits.show(r)),
-            interval: interval.unwrap_or_else(unavailable),
-            q: if metric.gate == metric.verdict {
-                q
-            } else {
-                format!("{NOT_AT_GATE}{q}")
-            },
+            base: figure(judged.map(|one| one.base).or(metric.base)),
+            new: figure(judged.map(|one| one.new).or(metric.new)),
+            change: judged
+                .and_then(|one| one.ratio)
+                .map_or_else(unavailable, signed),
+            interval: interval.map_or_else(unavailable, signed_range),
+            p,
         }
     }
+}
+
+/// A verdict, and how far into the tail it reaches where it says that nothing changed.
+fn label(metric: &Compared) -> String {
+    let verdict = metric.verdict.name();
+    let scope = metric.scope;
+    let is_tested = matches!(metric.basis, Basis::Test | Basis::Speed);
+    if !is_tested || metric.verdict != Verdict::Equivalent {
+        return verdict.to_owned();
+    }
+    let mut label = match scope.equivalent_to {
+        None => format!("{verdict} in {}", metric.quantity.name()),
+        Some(to) => format!("{verdict} up to {}", to.name()),
+    };
+    if let Some(judged_to) = scope.judged_to.filter(|to| *to < Quantity::P999) {
+        let _ = write!(label, "; nothing beyond {} was judged", judged_to.name());
+    }
+    if scope.batch > 1 {
+        label.push_str("; batches hide single operations");
+    }
+    label
 }
 
 /// Its id, and what published figures call it where that is another name.
@@ -378,10 +542,11 @@ type Cell = fn(&Row) -> &str;
 
 const BASE: (&str, Cell) = ("base", |row| &row.base);
 const NEW: (&str, Cell) = ("new", |row| &row.new);
-const RATIO: (&str, Cell) = ("ratio", |row| &row.ratio);
+const QUANTITY: (&str, Cell) = ("of", |row| row.quantity);
+const CHANGE: (&str, Cell) = ("change", |row| &row.change);
 const IMPROVEMENT: (&str, Cell) = ("improvement %", |row| &row.improvement);
 const INTERVAL: (&str, Cell) = ("interval", |row| &row.interval);
-const Q: (&str, Cell) = ("q", |row| &row.q);
+const P: (&str, Cell) = ("p", |row| &row.p);
 
 struct Layout {
     unit: Unit,
@@ -393,9 +558,9 @@ impl Layout {
     /// The most columns that fit beside a name.
     fn of(unit: Unit, rows: &[Row], width: usize) -> Self {
         const CHOICES: [&[(&str, Cell)]; 3] = [
-            &[BASE, NEW, RATIO, IMPROVEMENT, INTERVAL, Q],
-            &[BASE, NEW, RATIO, IMPROVEMENT, Q],
-            &[RATIO, IMPROVEMENT, Q],
+            &[QUANTITY, BASE, NEW, CHANGE, IMPROVEMENT, INTERVAL, P],
+            &[QUANTITY, BASE, NEW, CHANGE, IMPROVEMENT, P],
+            &[QUANTITY, CHANGE, IMPROVEMENT, P],
         ];
         let least = title(unit).len();
         let lengths = rows
@@ -407,8 +572,16 @@ impl Layout {
             .unwrap_or(0)
             .max(least);
         let measured = |choice: &[(&'static str, Cell)]| {
-            let known = |cell: &Cell| rows.iter().any(|row| cell(row) != UNAVAILABLE);
-            let columns = choice.iter().filter(|(_, cell)| known(cell));
+            let known = |title: &str, cell: &Cell| {
+                // What all rows are of goes without saying where it is the median.
+                let nothing = if title == QUANTITY.0 {
+                    Quantity::P50.name()
+                } else {
+                    UNAVAILABLE
+                };
+                rows.iter().any(|row| cell(row) != nothing)
+            };
+            let columns = choice.iter().filter(|(title, cell)| known(title, cell));
             let columns = columns.map(|(title, cell)| {
                 let cells = rows.iter().map(|row| cell(row).chars().count());
                 (*title, *cell, cells.max().unwrap_or(0).max(title.len()))
@@ -439,12 +612,12 @@ impl Layout {
         }
         out.push_str(&style.paint(Ink::Bold, &head));
         out.push('\n');
-        for (verdict, rows) in grouped(rows, |row| row.verdict) {
+        for ((verdict, label), rows) in grouped(rows, |row| (row.verdict, row.label.clone())) {
             let ink = match verdict {
                 Verdict::Regressed => Ink::Red,
                 _ => Ink::Bold,
             };
-            out.push_str(&style.paint(ink, verdict.name()));
+            out.push_str(&style.paint(ink, &label));
             out.push('\n');
             for row in rows {
                 self.write_row(out, row, style);

@@ -403,6 +403,18 @@ pub fn damage(run: &Run) -> Option<String> {
     })
 }
 
+/// That sessions were copies of others, in a sentence without its full stop; `None` when none was.
+#[must_use]
+pub fn copies(run: &Run) -> Option<String> {
+    let copies = run.damage.copies;
+    let are = if copies == 1 {
+        "is a copy of another"
+    } else {
+        "are copies of others"
+    };
+    (copies > 0).then(|| format!("{} {are} and counted once", plural(copies, "session")))
+}
+
 /// `132 measured, 3 skipped, 1 failed`; `incomplete` only where there is one.
 #[must_use]
 pub fn tally(summaries: &[Summary]) -> String {

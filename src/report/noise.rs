@@ -6,12 +6,12 @@ use std::path::Path;
 use super::terminal::{dim_head, head, Style, INDENT};
 use super::text::{paragraph, plain};
 use super::{compare::percent, plural};
-use crate::compare::LEAST_MARGIN;
 use crate::noise::Noise;
+use crate::quantity::Quantity;
 use crate::stats;
 
-/// What was measured, where it is kept, what it says of the gate, and the floors above the least
-/// margin, the highest first.
+/// What was measured, where it is kept, what it says of the gate, and the floors above the
+/// default margins, the highest first.
 #[must_use]
 pub fn table(noise: &Noise, path: &Path, style: &Style) -> String {
     let mut out = String::new();
@@ -20,43 +20,62 @@ pub fn table(noise: &Noise, path: &Path, style: &Style) -> String {
         paragraph(&mut lines, &head(label), &plain(text), style.width());
         out.push_str(&dim_head(&lines, *style));
     };
-    let floors: Vec<f64> = noise.floors.values().copied().collect();
-    let mut high: Vec<(&String, f64)> = noise
+    let floors: Vec<(&String, Quantity, f64)> = noise
         .floors
         .iter()
-        .map(|(id, floor)| (id, *floor))
+        .flat_map(|(id, of_metric)| {
+            Quantity::ALL
+                .into_iter()
+                .filter_map(move |one| Some((id, one, *of_metric.get(one.key())?)))
+        })
         .collect();
-    high.retain(|(_, floor)| *floor > LEAST_MARGIN);
-    high.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut high = floors.clone();
+    high.retain(|(_, quantity, floor)| *floor > quantity.default_margin());
+    high.sort_by(|a, b| b.2.total_cmp(&a.2));
     let made = plural(noise.runs as u64, "run");
     line("target", &noise.target);
     line(
         "noise",
-        &format!("{made} of {}", plural(floors.len() as u64, "metric")),
+        &format!("{made} of {}", plural(noise.floors.len() as u64, "metric")),
     );
     line("kept", &path.display().to_string());
     line("gate", &gate(noise));
-    if let Some(median) = stats::median(&floors) {
+    let summaries = Quantity::ALL.into_iter().filter_map(|quantity| {
+        let of = floors.iter().filter(|(_, one, _)| *one == quantity);
+        let floors: Vec<f64> = of.map(|(_, _, floor)| *floor).collect();
+        let margin = quantity.default_margin();
+        let wide = floors.iter().filter(|floor| **floor > margin).count();
+        Some(format!(
+            "{} {} ({wide} of {} above the margin of {})",
+            quantity.name(),
+            percent(stats::median(&floors)?),
+            floors.len(),
+            percent(margin),
+        ))
+    });
+    let summaries: Vec<String> = summaries.collect();
+    if !summaries.is_empty() {
         line(
             "floors",
-            &format!(
-                "the runs furthest apart differ by {} in the median over metrics; by more than \
-                 the least margin of {} in {} of {}",
-                percent(median),
-                percent(LEAST_MARGIN),
-                high.len(),
-                floors.len()
-            ),
+            &format!("median over metrics: {}", summaries.join(", ")),
         );
     }
     if !high.is_empty() {
         out.push_str("\nmargins that are wider from now on\n");
     }
-    let longest = high.iter().map(|(id, _)| plain(id).chars().count()).max();
-    for (id, floor) in high {
+    let shown = |id: &str, quantity: Quantity| format!("{} {}", plain(id), quantity.name());
+    let longest = high
+        .iter()
+        .map(|(id, quantity, _)| shown(id, *quantity).chars().count())
+        .max();
+    for (id, quantity, floor) in high {
         let width = longest.unwrap_or(0).min(style.width().saturating_sub(14));
         let percent = floor * 100.0;
-        let _ = writeln!(out, "{INDENT}{:<width$}  {percent:>6.2} %", plain(id));
+        let _ = writeln!(
+            out,
+            "{INDENT}{:<width$}  {percent:>6.2} %",
+            shown(id, quantity)
+        );
     }
     out
 }

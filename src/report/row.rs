@@ -1,6 +1,7 @@
 //! One metric as the cells of a table.
 
 use super::number::{self, Place};
+use crate::quantity::Quantity;
 use crate::run::{Statistic, Unit};
 use crate::summary::{Status, Summary};
 
@@ -27,6 +28,8 @@ pub struct Row {
     pub spread: String,
     /// The 99th percentile, marked where it is one of batches.
     pub p99: String,
+    /// The 99.9th percentile, marked where it is one of batches.
+    pub p999: String,
     /// The greatest sample, marked where it is one of batches.
     pub worst: String,
     /// The first operation.
@@ -75,7 +78,8 @@ impl Row {
                 format!("{}..{}", place.show(shown(low)), place.show(shown(high)))
             }),
             spread: interval.map_or_else(unavailable, |(low, high)| spread(ticks, low, high)),
-            p99: tail(summary.p99),
+            p99: tail(summary.percentile_value(Quantity::P99)),
+            p999: tail(summary.percentile_value(Quantity::P999)),
             worst: tail(summary.max),
             cold: beside(summary.cold),
             net: summary.net.map_or_else(unavailable, |net| {

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use super::number::{self, Place};
 use super::row::{beside, place, Row, OF_A_BATCH, UNAVAILABLE};
 use super::text::{paragraph, plain};
-use super::{damage, grouped, object, plural, problems, provenance, tally, Problem};
+use super::{copies, damage, grouped, object, plural, problems, provenance, tally, Problem};
+use crate::quantity::Quantity;
 use crate::run::{Entry, Metric, Outcome, Proof, Run, Statistic, Unit, PICOSECONDS};
 use crate::summary::{summarise, Status, Summary};
 
@@ -75,10 +76,10 @@ pub fn table(run: &Run, style: &Style) -> String {
         out.push('\n');
         write_problem(&mut out, &problem, "", *style);
     }
-    if let Some(damage) = damage(run) {
+    for what in damage(run).into_iter().chain(copies(run)) {
         out.push('\n');
         let mut text = String::new();
-        paragraph(&mut text, "", &damage, style.width());
+        paragraph(&mut text, "", &what, style.width());
         out.push_str(&painted_lines(*style, Ink::Red, &text));
     }
     out.push('\n');
@@ -126,6 +127,7 @@ enum Column {
     Interval,
     Spread,
     P99,
+    P999,
     Worst,
     Cold,
     Net,
@@ -139,6 +141,7 @@ impl Column {
             (Column::Interval, _) => "interval",
             (Column::Spread, _) => "+-",
             (Column::P99, _) => "p99",
+            (Column::P999, _) => "p99.9",
             (Column::Worst, _) => "worst",
             (Column::Cold, _) => "cold",
             (Column::Net, Unit::Cycles) => "cycles",
@@ -153,6 +156,7 @@ impl Column {
             Column::Interval => &row.interval,
             Column::Spread => &row.spread,
             Column::P99 => &row.p99,
+            Column::P999 => &row.p999,
             Column::Worst => &row.worst,
             Column::Cold => &row.cold,
             Column::Net => &row.net,
@@ -162,7 +166,7 @@ impl Column {
 
     /// Whether its values may end in a mark, for which the others keep a place.
     fn is_marked(self) -> bool {
-        matches!(self, Column::P99 | Column::Worst)
+        matches!(self, Column::P99 | Column::P999 | Column::Worst)
     }
 
     fn text(self, row: &Row, marks: Marks) -> String {
@@ -194,12 +198,12 @@ impl Layout {
     /// The most columns that fit: the interval becomes a percentage first, then
     /// the least telling columns go.
     fn of(unit: Unit, statistic: Statistic, rows: &[&Row], width: usize) -> Self {
-        use Column::{Cold, Interval, Net, Rate, Spread, Value, Worst, P99};
+        use Column::{Cold, Interval, Net, Rate, Spread, Value, Worst, P99, P999};
         const CHOICES: [&[Column]; 6] = [
-            &[Value, Interval, P99, Worst, Cold, Net, Rate],
-            &[Value, Spread, P99, Worst, Cold, Net, Rate],
-            &[Value, Spread, P99, Worst, Cold, Net],
-            &[Value, Spread, P99, Worst, Net],
+            &[Value, Interval, P99, P999, Worst, Cold, Net, Rate],
+            &[Value, Spread, P99, P999, Worst, Cold, Net, Rate],
+            &[Value, Spread, P99, P999, Worst, Cold, Net],
+            &[Value, Spread, P99, P999, Worst, Net],
             &[Value, Spread, P99, Net],
             &[Value, Spread, P99],
         ];
@@ -518,8 +522,8 @@ impl<'a> Bars<'a> {
     fn shared_out(values: &[(f64, u64)], grain: Option<f64>, summary: &'a Summary) -> Self {
         let (least, greatest) = (values[0].0, values[values.len() - 1].0);
         let tail = [
-            ("p99", summary.p99),
-            ("p90", summary.p90),
+            ("p99", summary.percentile_value(Quantity::P99)),
+            ("p90", summary.percentile_value(Quantity::P90)),
             ("", Some(greatest)),
         ];
         let (tail, body) = tail
@@ -661,8 +665,9 @@ impl<'a> Bars<'a> {
         let mut marks = vec![String::new(); self.lines.len()];
         let known = [
             ("median", self.summary.median),
-            ("p90", self.summary.p90),
-            ("p99", self.summary.p99),
+            ("p90", self.summary.percentile_value(Quantity::P90)),
+            ("p99", self.summary.percentile_value(Quantity::P99)),
+            ("p99.9", self.summary.percentile_value(Quantity::P999)),
         ];
         for (name, value) in known {
             let Some(value) = value else { continue };
@@ -790,8 +795,19 @@ fn figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
             .net
             .map(|net| format!("{} without reading the clock", both(net))),
     );
-    line("p90", summary.p90.map(both));
-    line("p99", summary.p99.map(both));
+    for quantity in Quantity::PERCENTILES {
+        let percentile = summary.percentile(quantity);
+        let text = percentile.map(|percentile| match percentile.interval {
+            Some((low, high)) => {
+                let value = both(percentile.value);
+                format!("{value} (interval {}..{})", show(low), show(high))
+            }
+            None => both(percentile.value),
+        });
+        if text.is_some() || quantity != Quantity::P999 {
+            line(quantity.name(), text);
+        }
+    }
     line("worst", summary.max.map(both));
     line(
         "cold",
@@ -804,7 +820,7 @@ fn figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
         .iter()
         .map(|replicate| {
             replicate
-                .value()
+                .figure(Quantity::P50, summary.unit)
                 .map_or_else(|| UNAVAILABLE.to_owned(), show)
         })
         .collect();
