@@ -244,8 +244,10 @@ fn alarms(comparisons: usize) -> bool {
         scatter: 4.0,
         ..NONE
     };
-    // Name, noise, replicates, what is special, the most alarms and the most of their upper bound.
-    let cases: [(&str, Shape, (usize, usize), Change, f64, f64); 7] = [
+    /// A name, the noise, replicates, how the new side differs, the most alarms that are promised,
+    /// and the most of their upper bound, as shares.
+    type Case = (&'static str, Shape, (usize, usize), Change, f64, f64);
+    let cases: [Case; 7] = [
         ("normal", Shape::Normal, (10, 10), NONE, 0.05, 0.07),
         (
             "t, 2 degrees of freedom",
