@@ -427,6 +427,50 @@ fn a_point_in_a_whole_number_is_ambiguous() {
 }
 
 #[test]
+fn a_period_of_thread_metric_is_known_or_there_is_no_number() {
+    let name = "Cooperative Scheduling Test";
+    let log = |periods: &[(u64, u64)]| -> Source {
+        let mut log = String::new();
+        for (seconds, total) in periods {
+            writeln!(
+                log,
+                "**** Thread-Metric {name} **** Relative Time: {seconds}"
+            )
+            .unwrap();
+            writeln!(log, "Time Period Total:  {total}\n").unwrap();
+        }
+        source(&log)
+    };
+    // Joined late: the total is that of the last 30 seconds.
+    assert_eq!(
+        why(&log(&[(60, 1_225_610)]), name),
+        "relative times (60) that do not tell how long a period was"
+    );
+    let times = |periods: &[(u64, u64)]| -> Vec<u64> {
+        match figure(&log(periods), name) {
+            Figure::Samples(samples) => samples.iter().map(|(ticks, _)| ticks.0).collect(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let wanted: Vec<u64> = vec![24_477_607];
+    for periods in [
+        &[(30, 1_225_610)][..],
+        &[(60, 1_225_610), (90, 1_225_610)],
+        &[(30, 1_225_610), (60, 1_225_610), (90, 1_225_610)],
+        // The second one is lost.
+        &[(30, 1_225_610), (90, 1_225_610)],
+    ] {
+        assert_eq!(times(periods), wanted, "{periods:?}");
+    }
+    assert_eq!(
+        times(&[(10, 400_000), (20, 500_000)]),
+        [20_000_000, 25_000_000]
+    );
+    // Ten seconds or less, and the log lost what is between.
+    assert!(why(&log(&[(10, 400_000), (40, 400_000)]), name).contains("(10, 40)"));
+}
+
+#[test]
 fn figures_of_perf_bench_without_their_benchmark_are_unknown() {
     let path = |name: &str| {
         format!(
