@@ -124,6 +124,8 @@ impl Fact {
 pub struct Entry {
     /// The metric's id, `object.operation.condition[.contexts][.size]`.
     pub metric: String,
+    /// Its name in full, where another tool's is too long for an id; else empty.
+    pub title: String,
     /// The case that measures it: the id of the first metric of that case.
     pub case: String,
     /// The stamps it lies between.

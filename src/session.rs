@@ -185,6 +185,7 @@ enum Place {
     Host(usize),
     Info(usize, usize),
     About(usize),
+    Title(usize),
     Between(usize),
     Via(usize),
     /// The outcomes of these replicates: indices of a metric and its replicate.
@@ -498,6 +499,7 @@ impl Reader {
             Place::Host(i) => self.run.host[*i].value = decoded,
             Place::Info(s, i) => self.run.sessions[*s].facts[*i].value = decoded,
             Place::About(i) => self.run.catalog[*i].about = decoded,
+            Place::Title(i) => self.run.catalog[*i].title = decoded,
             Place::Between(i) => self.run.catalog[*i].between = decoded,
             Place::Via(i) => self.run.catalog[*i].via = decoded,
             Place::Reason(replicates) => {
@@ -537,7 +539,7 @@ impl Reader {
         match (speaker.role, record.kind()) {
             (Role::Host, "host") => self.fact(record),
             (Role::Host, kind) if kind != "hello" => Ok(None),
-            (Role::List | Role::Measure(_), "info" | "bench" | "between" | "via") => {
+            (Role::List | Role::Measure(_), "info" | "bench" | "title" | "between" | "via") => {
                 if speaker.open.is_some() {
                     return Err(Malformed);
                 }
@@ -605,7 +607,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// `between` and `via`: the first text that comes for a metric stays.
+    /// `title`, `between` and `via`: the first text that comes for a metric stays.
     fn explain(&mut self, record: &Record, kind: &str) -> Handled {
         let metric = record.get("metric").ok_or(Malformed)?;
         let Some(&index) = self.entries.get(metric) else {
@@ -613,6 +615,7 @@ impl Reader {
             return Ok(None);
         };
         let (field, place): (fn(&mut Entry) -> &mut String, _) = match kind {
+            "title" => (|e| &mut e.title, Place::Title(index)),
             "between" => (|e| &mut e.between, Place::Between(index)),
             _ => (|e| &mut e.via, Place::Via(index)),
         };
@@ -968,9 +971,10 @@ mod tests {
 
     const HELLO: &str = "hello port=fake arch=x mode=run clock=tsc unit=cycles hz=1000 realtime=no";
     const LIST: &str = "hello port=fake arch=x mode=list clock=tsc unit=cycles hz=1000 realtime=no";
-    const CATALOG: [&str; 6] = [
+    const CATALOG: [&str; 7] = [
         LIST,
         "bench metric=b.one case=b.one from=0 to=1 switches=1 switches_most=2 batch=8 bytes=64 needs=smp,irq | About b.",
+        "title metric=b.one | B, the first.",
         "between metric=b.one | Between.",
         "via metric=b.one | Via.",
         "bench metric=b.two case=b.one from=1 to=2 switches=1 | About b.",
@@ -1089,6 +1093,7 @@ mod tests {
             run.catalog[0],
             Entry {
                 metric: "b.one".into(),
+                title: "B, the first.".into(),
                 case: "b.one".into(),
                 stamps: (0, 1),
                 switches: 1,

@@ -92,6 +92,53 @@ fn several_files_are_replicates_that_a_test_can_judge() {
     alone("inconclusive").expect(4, "+20 %", "");
 }
 
+/// Two sentences of Zephyr 2.3 that begin alike, longer than an id.
+#[test]
+fn a_name_that_is_too_long_for_an_id_is_shown_in_full() {
+    let bed = Bed::new();
+    let title = "Measure average time to signal a sema then test that sema";
+    let names = ["signal", "test"].map(|what| format!("{title}: Average semaphore {what} time"));
+    let bar = "|----------------------------------------------------------------------------|";
+    let log = format!(
+        "{bar}\n|                            Latency Benchmark                               |\n{bar}\n\
+         | 3 - {title}                  |\n\
+         | Average semaphore signal time 63 tcs = 638 nsec                              |\n\
+         | Average semaphore test time 49 tcs = 498 nsec                                |\n\
+         | E N D                                                                        |\n"
+    );
+    let file = bed.write("old.log", &log);
+    bed.run(&["import", "-o", "old.km", &file])
+        .expect(0, "2 measured", "saved: ");
+    let seen = bed.run(&["show", "old.km", "--format", "json"]);
+    let run: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    for (metric, name) in run["metrics"].as_array().unwrap().iter().zip(&names) {
+        assert_eq!(metric["name"], name.as_str());
+        let id = metric["id"].as_str().unwrap();
+        assert!(id.len() <= 72 && id.contains('~'), "{id}");
+        bed.run(&["show", "old.km"]).expect(0, name, "");
+        bed.run(&["show", "old.km", "--format", "md"])
+            .expect(0, &format!("<br>{name} |"), "");
+        bed.run(&["show", "old.km", "--metric", id])
+            .expect(0, name, "");
+    }
+    // In a record, a text is split where it is too long for one.
+    let sentence = "name ".repeat(80);
+    let result = format!(
+        r#"{{"results": [{{"command": "{}", "mean": 1}}]}}"#,
+        sentence.trim()
+    );
+    let file = bed.write("long.json", &result);
+    let seen = bed.run(&["show", &file, "--format", "json"]);
+    let run: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    assert_eq!(run["metrics"][0]["name"], sentence.trim());
+    // An id that holds its name needs none.
+    let file = capture("zephyr-latency-3.6.txt");
+    let seen = bed.run(&["show", &file, "--format", "json"]);
+    let run: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    let metrics = run["metrics"].as_array().unwrap();
+    assert!(metrics.len() == 9 && metrics.iter().all(|metric| metric["name"].is_null()));
+}
+
 #[test]
 fn what_is_wrong_with_a_log_is_said() {
     let bed = Bed::new();

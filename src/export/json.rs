@@ -635,6 +635,7 @@ fn target(run: &Run) -> Value {
 #[derive(Serialize)]
 struct MetricOut<'a> {
     id: &'a str,
+    name: Option<&'a str>,
     case: &'a str,
     status: &'static str,
     reason: Option<&'a str>,
@@ -692,6 +693,7 @@ impl<'a> MetricOut<'a> {
         };
         MetricOut {
             id: &summary.id,
+            name: known(|entry| &entry.title),
             case: &summary.case,
             status: status(summary.status),
             reason: summary.reason.as_deref(),

@@ -57,7 +57,11 @@ pub fn run(run: &Run) -> String {
                     &row.net,
                     &row.rate,
                 ];
-                let _ = write!(out, "| {} |", code(&row.id));
+                let _ = write!(out, "| {}", code(&row.id));
+                if !row.title.is_empty() {
+                    let _ = write!(out, "<br>{}", escape(&row.title));
+                }
+                out.push_str(" |");
                 for figure in figures {
                     let _ = write!(out, " {} |", escape(figure));
                 }

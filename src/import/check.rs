@@ -2,57 +2,154 @@
 //!
 //! Each check answers to something that published logs hold: suites that print zeros and say
 //! "successful", differences of time stamps that went below 0 and were printed as unsigned,
-//! means into which one wrap of a counter got, and times that are not those of the cycles beside
-//! them.
+//! means into which wraps of a counter or such differences got, means that lie outside of their own
+//! samples, clocks that are too slow for what they time, and times that are not those of the cycles
+//! beside them.
+//!
+//! Wraps are looked for only where a source gives ticks of a counter ([`is_counter`]): a time that
+//! was computed from such ticks no longer has their powers of two.
 
-use super::{Figure, Row, Source};
-use crate::run::{Stat, Unit};
+use super::{is_counter, Figure, Printed, Row, Source};
+use crate::run::{Clock, Stat, Unit, PICOSECONDS};
 use crate::stats;
 
-/// Samples of which a mean is taken to be where its source does not say.
-const USUAL_SAMPLES: u64 = 1000;
+/// How many samples a mean may be of where its source does not say.
+const USUAL_SAMPLES: [u64; 3] = [1, 1000, 10_000];
+/// The most usual of them.
+const MOST_USUAL_SAMPLES: u64 = 1000;
 /// Bits of counters whose wraps get into means.
 const COUNTERS: [i32; 3] = [24, 25, 32];
-/// Most wraps in one mean.
+/// Most wraps in a mean that is otherwise like its neighbours.
 const MOST_WRAPS: u64 = 3;
+/// Most wraps in a mean that is little else than wraps.
+const MOST_BARE_WRAPS: u64 = 16;
+/// How far such a mean may be from the wraps, on either side, as a share of them.
+const NEAR_WRAPS: f64 = 1e-3;
+/// How many times the greatest row that is no such mean it must be.
+const FAR_FROM_OTHERS: f64 = 20.0;
 /// Rows before and after a row that are its neighbours.
 const NEIGHBOURS: usize = 2;
 /// How many times the greatest of its neighbours a row may be, a wrap taken away.
 const LIKE_NEIGHBOURS: f64 = 4.0;
 /// How far below a power of two a value is taken for a negative one, as a share of that power.
 const NEGATIVE: f64 = 1.0 / 256.0;
+/// How far figures of one row may be out of order, as a share of the greater: it is what binary
+/// fractions lose.
+const OUT_OF_ORDER: f64 = 1e-6;
+/// Hertz of the slowest and the fastest counter that may be true. Slower than 1 kHz is what times
+/// the ticks of an operating system.
+const CLOCKS: (f64, f64) = (1e3, 1e10);
 
-/// Gives up the figures of a source that cannot be right, each with its reason, and finds the
-/// frequency of its clock where the source does not state it.
+/// Gives up the figures of a source that cannot be right, each with its reason, finds the
+/// frequency of its clock where the source does not state it, and makes means as fine as the
+/// nanoseconds beside them.
 pub fn check(source: &mut Source) {
-    let clock = Frequency::of(source);
-    let values: Vec<Option<f64>> = source.rows.iter().map(|row| value(&row.figure)).collect();
-    let is_zero = |row: &Row| greatest(&row.figure) == Some(0.0);
-    let measured = || source.rows.iter().zip(&values).filter(|(_, v)| v.is_some());
-    let stopped = measured().count() > 1 && measured().all(|(row, _)| is_zero(row));
-    let reasons: Vec<Option<String>> = (0..values.len())
-        .map(|at| {
-            let row = &source.rows[at];
-            let Some(value) = values[at] else {
-                return nothing(&row.figure);
-            };
-            zero(is_zero(row), stopped)
-                .or_else(|| negative(least(&row.figure).unwrap_or(value)))
-                .or_else(|| unsigned(greatest(&row.figure).unwrap_or(value)))
-                .or_else(|| wrapped(&values, at, samples(&row.figure)))
-                .or_else(|| clock.contradicts(row))
-        })
+    let checks = Checks::of(source);
+    let mut reasons: Vec<Option<String>> = (0..source.rows.len())
+        .map(|at| checks.reason(&source.rows, at))
         .collect();
+    if is_counter(&source.clock) {
+        bare_wraps(&source.rows, &mut reasons);
+    }
     for (row, reason) in source.rows.iter_mut().zip(reasons) {
-        if let Some(reason) = reason {
-            row.figure = Figure::Failed(reason);
+        match (reason, checks.frequency.finer(row), &mut row.figure) {
+            (Some(reason), _, figure) => *figure = Figure::Failed(reason),
+            (None, Some(mean), Figure::Summary(stat)) => stat.mean = Some(mean),
+            _ => {}
         }
     }
     if source.clock.unit == Unit::Cycles && source.clock.hz == 0 {
-        match clock.hz {
+        match checks.frequency.hz {
             Some(hz) => source.clock.hz = hz,
             None => source.clock.unit = Unit::Ticks,
         }
+    }
+}
+
+/// What the rows of a source are held against, each by itself or beside the others.
+struct Checks {
+    clock: Clock,
+    frequency: Frequency,
+    values: Vec<Option<f64>>,
+    /// No row has anything but zeros.
+    is_stopped: bool,
+    /// The least time that the clock can tell, in ticks, where that is too long.
+    step: Option<f64>,
+}
+
+impl Checks {
+    fn of(source: &Source) -> Self {
+        let frequency = Frequency::of(source);
+        let clock = Clock {
+            hz: frequency.hz.unwrap_or(0),
+            ..source.clock.clone()
+        };
+        let values: Vec<Option<f64>> = source.rows.iter().map(|row| value(&row.figure)).collect();
+        let measured = || source.rows.iter().zip(&values).filter(|(_, v)| v.is_some());
+        let is_zero = |row: &Row| frequency.is_zero(row);
+        let is_stopped = measured().count() > 1 && measured().all(|(row, _)| is_zero(row));
+        Checks {
+            step: slow_step(&source.rows, &clock),
+            clock,
+            frequency,
+            values,
+            is_stopped,
+        }
+    }
+
+    /// Why a row can have no number.
+    fn reason(&self, rows: &[Row], at: usize) -> Option<String> {
+        let row = &rows[at];
+        if self.values[at].is_none() {
+            return nothing(&row.figure);
+        }
+        let printed = row.printed.unwrap_or_else(|| Printed::by(&self.clock));
+        zero(self.frequency.is_zero(row), self.is_stopped)
+            .or_else(|| negative(&row.figure, printed))
+            .or_else(|| unsigned(&row.figure, printed))
+            .or_else(|| out_of_order(&row.figure, printed))
+            .or_else(|| self.too_slow(printed))
+            .or_else(|| self.wrapped(&row.figure, at))
+            .or_else(|| self.frequency.contradicts(row))
+    }
+
+    fn too_slow(&self, printed: Printed) -> Option<String> {
+        let step = self.step?;
+        Some(format!(
+            "its clock is too slow: of no row it tells anything between 0 and {}",
+            printed.text(step)
+        ))
+    }
+
+    /// A mean into which wraps of a counter got: taken away, the row is like its neighbours.
+    fn wrapped(&self, figure: &Figure, at: usize) -> Option<String> {
+        let Figure::Summary(stat) = figure else {
+            return None;
+        };
+        if !is_counter(&self.clock) {
+            return None;
+        }
+        let from = at.saturating_sub(NEIGHBOURS);
+        let to = (at + NEIGHBOURS + 1).min(self.values.len());
+        let others = (from..to).filter(|other| *other != at);
+        let neighbours: Vec<f64> = others.filter_map(|other| self.values[other]).collect();
+        let median = stats::median(&neighbours)?;
+        let most = neighbours.iter().copied().reduce(f64::max)? * LIKE_NEIGHBOURS;
+        let mean = stat.mean?;
+        let samples = match stat.samples {
+            0 | 1 => MOST_USUAL_SAMPLES,
+            samples => samples,
+        };
+        let wrap = wraps(MOST_WRAPS, &[samples]).find(|wrap| {
+            let rest = mean - wrap.ticks();
+            rest > 0.0 && rest <= most && most < wrap.one() && wrap.may_be_in(stat)
+        })?;
+        Some(format!(
+            "{} is {wrap} above its neighbours (about {median:.0}): a counter wrapped in {} of \
+             {samples} samples",
+            number(mean),
+            wrap.times,
+        ))
     }
 }
 
@@ -72,34 +169,11 @@ fn figures(stat: &Stat) -> impl Iterator<Item = f64> {
         .flatten()
 }
 
-/// The least of all figures; what is no number counts as less than any.
-fn least(figure: &Figure) -> Option<f64> {
-    match figure {
-        Figure::Summary(stat) => figures(stat)
-            .map(|figure| {
-                if figure.is_finite() {
-                    figure
-                } else {
-                    f64::NEG_INFINITY
-                }
-            })
-            .reduce(f64::min),
-        _ => None,
-    }
-}
-
 fn greatest(figure: &Figure) -> Option<f64> {
     match figure {
         Figure::Samples(samples) => samples.max().map(|ticks| ticks.0 as f64),
         Figure::Summary(stat) => figures(stat).reduce(f64::max),
         Figure::Skipped(_) | Figure::Failed(_) => None,
-    }
-}
-
-fn samples(figure: &Figure) -> u64 {
-    match figure {
-        Figure::Summary(stat) if stat.samples > 1 => stat.samples,
-        _ => USUAL_SAMPLES,
     }
 }
 
@@ -113,8 +187,8 @@ fn nothing(figure: &Figure) -> Option<String> {
 }
 
 /// What is 0 throughout; a distribution whose lower half is 0 has a coarse clock and is one.
-fn zero(is_zero: bool, stopped: bool) -> Option<String> {
-    let why = if stopped {
+fn zero(is_zero: bool, is_stopped: bool) -> Option<String> {
+    let why = if is_stopped {
         "0, as all others: its clock did not run"
     } else {
         "0: less than its clock can tell, or not measured"
@@ -122,56 +196,209 @@ fn zero(is_zero: bool, stopped: bool) -> Option<String> {
     is_zero.then(|| why.to_owned())
 }
 
-fn negative(least: f64) -> Option<String> {
-    if least == f64::NEG_INFINITY {
+fn negative(figure: &Figure, printed: Printed) -> Option<String> {
+    let Figure::Summary(stat) = figure else {
+        return None;
+    };
+    if figures(stat).any(|figure| !figure.is_finite()) {
         return Some("a figure of it is no number".to_owned());
     }
-    (least < 0.0).then(|| format!("{least} is below 0: more was subtracted than was measured"))
-}
-
-/// A negative difference that was printed as an unsigned number.
-fn unsigned(greatest: f64) -> Option<String> {
-    if greatest > 2f64.powi(64) {
-        return Some(format!(
-            "{greatest:e} is more than a counter of 64 bits holds"
-        ));
-    }
-    [32, 64].into_iter().find_map(|bits| {
-        let power = 2f64.powi(bits);
-        let is_negative = greatest >= power * (1.0 - NEGATIVE) && greatest <= power;
-        is_negative.then(|| {
-            format!("{greatest} is just below 2^{bits}: a negative difference, printed as unsigned")
-        })
+    let least = figures(stat).reduce(f64::min)?;
+    (least < 0.0).then(|| {
+        let least = printed.text(least);
+        format!("{least} is below 0: more was subtracted than was measured")
     })
 }
 
-/// A mean into which a wrap of a counter got: taken away, the row is like its neighbours.
-fn wrapped(values: &[Option<f64>], at: usize, samples: u64) -> Option<String> {
-    let value = values[at]?;
-    let from = at.saturating_sub(NEIGHBOURS);
-    let to = (at + NEIGHBOURS + 1).min(values.len());
-    let others = (from..to).filter(|other| *other != at);
-    let neighbours: Vec<f64> = others.filter_map(|other| values[other]).collect();
-    let (median, greatest) = (
-        stats::median(&neighbours)?,
-        neighbours.iter().copied().reduce(f64::max)?,
-    );
-    for wraps in 1..=MOST_WRAPS {
-        for bits in COUNTERS {
-            let wrap = 2f64.powi(bits) / samples as f64;
-            let rest = value - wrap * wraps as f64;
-            let is_like_them = rest > 0.0
-                && rest <= greatest * LIKE_NEIGHBOURS
-                && greatest * LIKE_NEIGHBOURS < wrap;
-            if is_like_them {
+/// A negative difference that was printed as an unsigned number, or more than can be measured.
+fn unsigned(figure: &Figure, printed: Printed) -> Option<String> {
+    let greatest = greatest(figure)?;
+    let shown = printed.text(greatest);
+    let count = greatest / printed.ticks;
+    if printed.is_unsigned {
+        for bits in [32, 64] {
+            let power = 2f64.powi(bits);
+            if count >= power * (1.0 - NEGATIVE) && count <= power {
                 return Some(format!(
-                    "{value} is {wraps} x 2^{bits}/{samples} above its neighbours (about \
-                     {median:.0}): a counter wrapped in {wraps} of {samples} samples"
+                    "{shown} is just below 2^{bits}: a negative difference, printed as unsigned"
                 ));
             }
         }
     }
-    None
+    (greatest > 2f64.powi(64)).then(|| format!("{shown} is more than 64 bits hold"))
+}
+
+/// A mean or a median that lies outside of the samples that it is of.
+fn out_of_order(figure: &Figure, printed: Printed) -> Option<String> {
+    let Figure::Summary(stat) = figure else {
+        return None;
+    };
+    let named = |name: &'static str, figure: Option<f64>| Some((name, figure?));
+    let (min, max) = (named("least", stat.min), named("greatest", stat.max));
+    let (mean, median) = (named("mean", stat.mean), named("median", stat.median));
+    let pairs = [
+        (min, max),
+        (min, mean),
+        (mean, max),
+        (min, median),
+        (median, max),
+    ];
+    pairs.into_iter().find_map(|(low, high)| {
+        let ((low_name, low), (high_name, high)) = (low?, high?);
+        (low > high + high.abs() * OUT_OF_ORDER).then(|| {
+            let (low, high) = (printed.text(low), printed.text(high));
+            format!("its {low_name}, {low}, is more than its {high_name}, {high}")
+        })
+    })
+}
+
+/// The least that a clock tells of any row, in ticks, where that is longer than a period of the
+/// slowest clock that is fit to time anything, although some rows are 0 throughout.
+fn slow_step(rows: &[Row], clock: &Clock) -> Option<f64> {
+    let stats = || {
+        rows.iter().filter_map(|row| match &row.figure {
+            Figure::Summary(stat) => Some(stat),
+            _ => None,
+        })
+    };
+    let ends = || stats().flat_map(|stat| [stat.min, stat.max]).flatten();
+    let step = ends().filter(|end| *end > 0.0).reduce(f64::min)?;
+    let is_slow = clock.nanoseconds(step)? > 1e9 / CLOCKS.0;
+    let any_zero = stats().any(|stat| stat.max == Some(0.0));
+    (is_slow && any_zero).then_some(step)
+}
+
+/// Wraps of a counter as they stand in a mean.
+struct Wrap {
+    times: u64,
+    bits: i32,
+    /// What the mean is of.
+    samples: u64,
+}
+
+impl std::fmt::Display for Wrap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Wrap { times, bits, .. } = self;
+        match self.samples {
+            1 => write!(f, "{times} x 2^{bits}"),
+            samples => write!(f, "{times} x 2^{bits}/{samples}"),
+        }
+    }
+}
+
+impl Wrap {
+    /// What one of them adds to the mean.
+    fn one(&self) -> f64 {
+        2f64.powi(self.bits) / self.samples as f64
+    }
+
+    /// What all of them add to it.
+    fn ticks(&self) -> f64 {
+        self.one() * self.times as f64
+    }
+
+    /// Whether the other figures of a row leave room for it: one sample must be as long as a wrap,
+    /// and the mean further from the median, or from the least, than the wraps take it.
+    fn may_be_in(&self, stat: &Stat) -> bool {
+        let near = 1.0 - NEAR_WRAPS;
+        let is_long = |max: f64| max >= 2f64.powi(self.bits) * near;
+        let ordinary = stat.median.or(stat.min).unwrap_or(0.0);
+        let is_far = |mean: f64| mean - ordinary >= self.ticks() * near;
+        stat.max.is_none_or(is_long) && stat.mean.is_some_and(is_far)
+    }
+}
+
+/// Up to so many wraps of all counters, in means of so many samples; the fewest wraps first.
+fn wraps(most: u64, samples: &[u64]) -> impl Iterator<Item = Wrap> + '_ {
+    let with = move |times, bits| {
+        let wrap = move |samples: &u64| Wrap {
+            times,
+            bits,
+            samples: *samples,
+        };
+        samples.iter().map(wrap)
+    };
+    (1..=most).flat_map(move |times| COUNTERS.into_iter().flat_map(move |bits| with(times, bits)))
+}
+
+/// Refuses means that are little else than wraps: differences just below 0, added up as unsigned,
+/// or wraps of a counter. They stick out of all other rows that have a number.
+fn bare_wraps(rows: &[Row], reasons: &mut [Option<String>]) {
+    let found: Vec<Option<Wrap>> = rows.iter().map(|row| bare_wrap(&row.figure)).collect();
+    let others = rows.iter().zip(reasons.iter()).zip(&found);
+    let sound = others.filter(|((_, reason), found)| reason.is_none() && found.is_none());
+    let values = sound.filter_map(|((row, _), _)| value(&row.figure));
+    let Some(greatest) = values.reduce(f64::max) else {
+        return;
+    };
+    for ((row, reason), found) in rows.iter().zip(reasons).zip(&found) {
+        let (Figure::Summary(stat), None, Some(wrap)) = (&row.figure, &reason, found) else {
+            continue;
+        };
+        let mean = stat.mean.unwrap_or(0.0);
+        if mean > greatest * FAR_FROM_OTHERS {
+            *reason = Some(format!(
+                "{} is {wrap} but for {:.2} %, and the greatest of the other rows is {}: a counter \
+                 wrapped, or a negative difference was added up as unsigned",
+                number(mean),
+                (mean / wrap.ticks() - 1.0).abs() * 100.0,
+                number(greatest),
+            ));
+        }
+    }
+}
+
+/// The wraps that a mean is near.
+fn bare_wrap(figure: &Figure) -> Option<Wrap> {
+    let Figure::Summary(stat) = figure else {
+        return None;
+    };
+    let told = [stat.samples];
+    let samples = if stat.samples > 1 {
+        &told[..]
+    } else {
+        &USUAL_SAMPLES
+    };
+    let mean = stat.mean?;
+    let is_near = |wrap: &Wrap| {
+        let ticks = wrap.ticks();
+        (mean - ticks).abs() <= ticks * NEAR_WRAPS && wrap.may_be_in(stat)
+    };
+    let mut all = wraps(MOST_BARE_WRAPS, samples);
+    all.find(is_near)
+}
+
+impl Printed {
+    /// How a source prints the figures of a row that says nothing of it, by its clock.
+    fn by(clock: &Clock) -> Self {
+        let (unit, ticks) = match (clock.name.as_str(), clock.hz) {
+            _ if is_counter(clock) => ("", 1.0),
+            (_, PICOSECONDS) => ("ns", 1e3),
+            ("nanoseconds", _) => ("ns", 1.0),
+            ("microseconds", _) => ("us", 1.0),
+            _ => ("", 1.0),
+        };
+        Printed {
+            unit,
+            ticks,
+            is_unsigned: is_counter(clock),
+        }
+    }
+
+    /// A figure as the source prints it.
+    fn text(self, ticks: f64) -> String {
+        let text = format!("{} {}", number(ticks / self.ticks), self.unit);
+        text.trim_end().to_owned()
+    }
+}
+
+/// A number without the digits that a conversion put behind it.
+fn number(number: f64) -> String {
+    let digits = format!("{number:.6}");
+    digits
+        .trim_end_matches('0')
+        .trim_end_matches('.')
+        .to_owned()
 }
 
 /// What the rows of a source that have both cycles and nanoseconds say of its clock.
@@ -192,10 +419,43 @@ impl Frequency {
         Frequency { hz, is_stated }
     }
 
+    /// The mean of a row in cycles, from its nanoseconds, where these are the finer of two figures
+    /// that were both cut or rounded to whole numbers.
+    fn finer(&self, row: &Row) -> Option<f64> {
+        let (hz, (cycles, nanoseconds)) = (self.hz? as f64, both(row)?);
+        let is_whole = cycles.fract() == 0.0 && nanoseconds.fract() == 0.0;
+        if !is_whole || hz >= 1e9 || self.contradicts(row).is_some() {
+            return None;
+        }
+        let (low, high) = (nanoseconds * hz / 1e9, (nanoseconds + 1.0) * hz / 1e9);
+        // Nanoseconds that begin before a whole cycle and end after it say no more than that.
+        let is_cycle = low <= cycles && cycles < high;
+        Some(if is_cycle { cycles } else { low })
+    }
+
+    /// Whether a row is 0 throughout, its nanoseconds too where they are the finer figure.
+    fn is_zero(&self, row: &Row) -> bool {
+        greatest(&row.figure) == Some(0.0) && self.finer(row).is_none_or(|mean| mean == 0.0)
+    }
+
     /// Why the nanoseconds of a row are not those of its cycles.
     fn contradicts(&self, row: &Row) -> Option<String> {
+        let (cycles, nanoseconds) = both(row)?;
+        if nanoseconds < 0.0 {
+            return Some(format!("{nanoseconds} ns are below 0"));
+        }
+        let (low, high) = allowed(cycles, nanoseconds);
+        let of_row = format!("{cycles} cycles in {nanoseconds} ns");
+        if !self.is_stated && low > CLOCKS.1 {
+            return Some(format!("{of_row}: no clock is so fast"));
+        }
+        if !self.is_stated && high < CLOCKS.0 {
+            let hz = cycles / nanoseconds * 1e9;
+            return Some(format!(
+                "{of_row} make a clock of {hz:.4} Hz: none that is so slow can time this"
+            ));
+        }
         let hz = self.hz? as f64;
-        let (low, high) = allowed(row)?;
         if low <= hz && hz <= high {
             return None;
         }
@@ -204,39 +464,49 @@ impl Frequency {
         } else {
             "most rows say"
         };
-        let (cycles, nanoseconds) = (mean(row)?, row.nanoseconds?);
         Some(format!(
-            "{cycles} cycles in {nanoseconds} ns make a clock of {:.4} MHz, {by} {:.4} MHz",
-            cycles / nanoseconds * 1e3,
+            "{of_row} make a clock of {:.4} MHz, {by} {:.4} MHz",
+            // What was cut to 0 is less than 1.
+            cycles / if nanoseconds == 0.0 { 1.0 } else { nanoseconds } * 1e3,
             hz / 1e6
         ))
     }
 }
 
-fn mean(row: &Row) -> Option<f64> {
+/// The mean of a row, in cycles, and the nanoseconds beside it.
+fn both(row: &Row) -> Option<(f64, f64)> {
     match &row.figure {
-        Figure::Summary(stat) => stat.mean,
+        Figure::Summary(stat) => Some((stat.mean?, row.nanoseconds?)),
         _ => None,
     }
 }
 
-/// The frequencies, in hertz, that a row allows, whether its figures were cut or rounded to
-/// integers; `None` of a row that says nothing of it.
-fn allowed(row: &Row) -> Option<(f64, f64)> {
-    let (cycles, nanoseconds) = (mean(row)?, row.nanoseconds?);
+/// The frequencies, in hertz, that the figures of a row allow, whether these were cut or rounded to
+/// integers.
+fn allowed(cycles: f64, nanoseconds: f64) -> (f64, f64) {
+    let low = (cycles - 0.5) / (nanoseconds + 1.0);
+    let high = if nanoseconds > 0.5 {
+        (cycles + 1.0) / (nanoseconds - 0.5)
+    } else {
+        f64::INFINITY
+    };
+    (low * 1e9, high * 1e9)
+}
+
+/// The frequencies that a row tells of: it has a whole cycle and a whole nanosecond.
+fn told(row: &Row) -> Option<(f64, f64)> {
+    let (cycles, nanoseconds) = both(row)?;
     let tells = cycles >= 1.0 && nanoseconds >= 1.0 && nanoseconds.is_finite();
-    tells.then(|| {
-        let low = (cycles - 0.5) / (nanoseconds + 1.0);
-        let high = (cycles + 1.0) / (nanoseconds - 0.5);
-        (low * 1e9, high * 1e9)
-    })
+    tells.then(|| allowed(cycles, nanoseconds))
 }
 
 /// The frequency that more than half of the rows allow, the one with the fewest digits.
 fn derived(rows: &[Row]) -> Option<u64> {
-    let ranges: Vec<(f64, f64)> = rows.iter().filter_map(allowed).collect();
-    let mut ends: Vec<(f64, i32)> = ranges
+    let ranges: Vec<(f64, f64)> = rows.iter().filter_map(told).collect();
+    let possible = ranges
         .iter()
+        .filter(|(low, high)| *low <= CLOCKS.1 && *high >= CLOCKS.0);
+    let mut ends: Vec<(f64, i32)> = possible
         .flat_map(|(low, high)| [(*low, 1), (*high, -1)])
         .collect();
     // Where one range ends and another begins, both hold.

@@ -9,7 +9,7 @@
 use serde_json::Value;
 
 use super::json::{scalar, Object};
-use super::{picosecond_clock, samples, Document, Figure, Format, Row, Source};
+use super::{picosecond_clock, samples, Document, Figure, Format, Printed, Row, Source};
 use crate::run::{Fact, Stat};
 
 /// hyperfine's JSON.
@@ -42,7 +42,10 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
                     cut: None,
                 });
             }
-            sources[run].rows.push(Row::new(name, figure));
+            sources[run].rows.push(Row {
+                printed: Some(Printed::time("s", PICOSECONDS)),
+                ..Row::new(name, figure)
+            });
         }
     }
     Ok(sources)

@@ -21,7 +21,7 @@
 //! A name that comes again is of another process, as is a new first line.
 
 use super::text::{figure, number};
-use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
+use super::{picosecond_clock, Figure, Format, Lines, Printed, Reader, Row, Source};
 use crate::run::{Fact, Stat};
 
 /// The results of lmbench.
@@ -98,7 +98,7 @@ impl Reader for Log {
             self.table = table(title);
         } else if let Some((name, time)) = microseconds(line) {
             let stat = number(time).map(median_in_microseconds);
-            self.push(Row::new(name, figure(line, stat)));
+            self.push(microseconds_row(name, figure(line, stat)));
         } else if let Some((name, rate)) = line.split_once(" bandwidth: ") {
             let unit = rate.split_ascii_whitespace().next_back().unwrap_or(rate);
             let name = format!("{name} bandwidth");
@@ -130,6 +130,14 @@ fn median_in_microseconds(time: f64) -> Stat {
         mean: None,
         median: Some(time * 1e6),
         ..Stat::of_mean(1, 0.0)
+    }
+}
+
+/// A row that is printed in microseconds.
+fn microseconds_row(name: &str, figure: Figure) -> Row {
+    Row {
+        printed: Some(Printed::time("microseconds", 1e6)),
+        ..Row::new(name, figure)
     }
 }
 
@@ -215,7 +223,7 @@ impl Log {
                 if number(first).is_ok() && words.next().is_none() {
                     let name = format!("{name} {first}");
                     let stat = number(second).map(median_in_microseconds);
-                    self.push(Row::new(&name, figure(line, stat)));
+                    self.push(microseconds_row(&name, figure(line, stat)));
                 }
             }
             Table::Files => {

@@ -43,7 +43,8 @@ pub struct Source {
     /// `compiler`, `tool` ...
     pub facts: Vec<Fact>,
     /// The clock that its figures are ticks of. A frequency of 0 is not known; it is then found
-    /// from rows that have both ticks and nanoseconds.
+    /// from rows that have both ticks and nanoseconds. Its name is [`COUNTER`] where they are what
+    /// a counter counted, and the name of their unit where they are times.
     pub clock: Clock,
     /// What it measured, in its order.
     pub rows: Vec<Row>,
@@ -63,6 +64,20 @@ pub struct Row {
     /// The same in nanoseconds where the source prints both, cut or rounded to an integer; what
     /// it is of is the mean of a [`Figure::Summary`].
     pub nanoseconds: Option<f64>,
+    /// How the source prints its figures; `None` where its clock says so.
+    pub printed: Option<Printed>,
+}
+
+/// How a source prints a figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Printed {
+    /// The unit as the source writes it: `usecs/op`. Empty where figures are ticks.
+    pub unit: &'static str,
+    /// Ticks of the source's clock in one of them.
+    pub ticks: f64,
+    /// Whether they are whole numbers without a sign, so that one below 0 is printed as that much
+    /// less than 2^32 or 2^64.
+    pub is_unsigned: bool,
 }
 
 /// What a source says of one thing that it measured.
@@ -141,6 +156,18 @@ pub static FORMATS: &[&Format] = &[
     &zephyr_ztest::FORMAT,
 ];
 
+impl Printed {
+    /// A time, of so many ticks in one of its unit.
+    #[must_use]
+    pub const fn time(unit: &'static str, ticks: f64) -> Self {
+        Printed {
+            unit,
+            ticks,
+            is_unsigned: false,
+        }
+    }
+}
+
 impl Row {
     /// A row without a description of its own.
     #[must_use]
@@ -150,8 +177,17 @@ impl Row {
             about: String::new(),
             figure,
             nanoseconds: None,
+            printed: None,
         }
     }
+}
+
+/// What the clock of a source is called that prints ticks of a counter.
+pub const COUNTER: &str = "cycles";
+
+/// Whether figures are ticks of a counter, and so can hold its wraps.
+fn is_counter(clock: &Clock) -> bool {
+    clock.name == COUNTER && clock.unit != Unit::Instructions
 }
 
 /// The clock of a source that prints times: a tick is a picosecond, so that fractions of a
@@ -464,10 +500,8 @@ mod tests {
         let text = "\u{feff}{\"results\": [{\"command\": \"a\", \"mean\": 1, \"times\": [1.5]}]}";
         let imported = read(&mut text.as_bytes(), None).unwrap();
         let samples = Histogram::from_iter([(Ticks(1_500_000_000_000), 1)]);
-        assert_eq!(
-            imported.sources[0].rows,
-            [Row::new("a", Figure::Samples(samples))]
-        );
+        let row = &imported.sources[0].rows[0];
+        assert_eq!((&*row.name, &row.figure), ("a", &Figure::Samples(samples)));
     }
 
     #[test]

@@ -18,9 +18,11 @@
 //! With `--format=simple` only `all` names its benchmarks, and of an operation there is no time in
 //! it; sched/messaging is read. A benchmark that begins again is of another process; nothing marks
 //! the end of one, but a benchmark without a figure has failed or was cut off.
+//! What a benchmark says twice, or does not say at all, is of another one whose `# Running` the log
+//! lost: nothing is read until the next one, and the source is not whole.
 
 use super::text::{figure, number};
-use super::{picosecond_clock, picoseconds, Figure, Format, Lines, Reader, Row, Source};
+use super::{picosecond_clock, picoseconds, Figure, Format, Lines, Printed, Reader, Row, Source};
 use crate::histogram::Histogram;
 use crate::run::{Fact, Stat};
 
@@ -38,6 +40,12 @@ pub const FORMAT: Format = Format {
 
 const RUNNING: &str = "# Running ";
 
+/// The one benchmark whose figure is its total time.
+const MESSAGING: &str = "sched/messaging";
+
+/// Collections that never say `usecs/op`.
+const NO_OPERATIONS: [&str; 5] = ["epoll/", "futex/", "internals/", "mem/", "numa/"];
+
 /// Figures without a time of an operation.
 const NO_TIMES: [&str; 4] = ["GB/sec", "MB/sec", "KB/sec", "B/sec"];
 
@@ -53,10 +61,12 @@ struct Bench {
     name: String,
     /// The variant of mem/memcpy and mem/memset that is being measured.
     function: String,
-    executed: u64,
+    executed: Option<u64>,
     total: Option<Figure>,
     runs: Vec<Result<f64, String>>,
     rows: Vec<Row>,
+    /// What follows is of another benchmark, nobody knows which.
+    is_over: bool,
 }
 
 impl Reader for Log {
@@ -106,15 +116,21 @@ impl Log {
         self.bench = Some(Bench {
             name: name.to_owned(),
             function: String::new(),
-            executed: 1,
+            executed: None,
             total: None,
             runs: Vec::new(),
             rows: Vec::new(),
+            is_over: false,
         });
     }
 
     fn end(&mut self) {
         if let (Some(bench), Some(source)) = (self.bench.take(), self.sources.last_mut()) {
+            if bench.is_over {
+                let line = RUNNING.trim_end();
+                let why = format!("a line `{line}` after that of {} is missing", bench.name);
+                source.cut.get_or_insert(why);
+            }
             source.rows.extend(bench.end());
         }
     }
@@ -122,18 +138,29 @@ impl Log {
 
 impl Bench {
     fn line(&mut self, line: &str) {
+        if self.is_over {
+            return;
+        }
         if let Some((_, executed)) = line.split_once("# Executed ") {
             let count = executed.split_ascii_whitespace().next().unwrap_or("");
-            self.executed = count.replace([',', '.', '\''], "").parse().unwrap_or(1);
+            let count = count.replace([',', '.', '\''], "").parse().unwrap_or(1);
+            self.is_over = !self.has_operations() || self.executed.replace(count).is_some();
         } else if let Some((_, function)) = line.split_once("# function '") {
             let name = function.split_once('\'').map_or(function, |(name, _)| name);
             name.clone_into(&mut self.function);
         } else if let Some(time) = line.trim_end().strip_suffix(" usecs/op") {
-            let stat = last_number(time).map(|time| Stat::of_mean(self.executed, time * 1e6));
-            self.rows.push(Row::new(&self.name, figure(line, stat)));
+            let executed = self.executed.unwrap_or(1);
+            let stat = last_number(time).map(|time| Stat::of_mean(executed, time * 1e6));
+            self.is_over = !self.has_operations();
+            self.push(Row {
+                printed: Some(Printed::time("usecs/op", 1e6)),
+                ..Row::new(&self.name, figure(line, stat))
+            });
         } else if let Some((_, time)) = line.split_once("Total time: ") {
-            let seconds = time.trim_end().strip_suffix(" [sec]");
-            self.total = seconds.map(|time| total(line, time));
+            self.is_over = self.total.is_some();
+            if let (false, Some(seconds)) = (self.is_over, time.trim_end().strip_suffix(" [sec]")) {
+                self.total = Some(total(line, seconds));
+            }
         } else if let Some((text, rate)) = line.split_once("Averaged ") {
             if text.trim().is_empty() {
                 self.rate(rate);
@@ -144,13 +171,32 @@ impl Bench {
         {
             let name = format!("{} {}", self.name, self.function);
             let why = format!("{unit} is no time");
-            self.rows
-                .push(Row::new(name.trim_end(), Figure::Skipped(why)));
+            self.push(Row::new(name.trim_end(), Figure::Skipped(why)));
         } else if line.contains("]: ") || line.contains(" in ") {
             self.run(line);
         } else if number(line).is_ok() {
             // --format=simple
-            self.total = Some(total(line, line));
+            self.is_over = self.total.is_some();
+            self.total.get_or_insert_with(|| total(line, line));
+        }
+    }
+
+    /// Its figure is its total time, as of no other.
+    fn is_messaging(&self) -> bool {
+        self.name == MESSAGING
+    }
+
+    /// Whether it may say how many operations it executed, and how long one took.
+    fn has_operations(&self) -> bool {
+        let mut others = NO_OPERATIONS.iter();
+        !self.is_messaging() && others.all(|collection| !self.name.starts_with(collection))
+    }
+
+    /// Takes a row, unless there is one of the same name: then it is of another benchmark.
+    fn push(&mut self, row: Row) {
+        self.is_over |= self.rows.iter().any(|known| known.name == row.name);
+        if !self.is_over {
+            self.rows.push(row);
         }
     }
 
@@ -184,8 +230,9 @@ impl Bench {
         } else {
             samples(std::mem::take(&mut self.runs))
         };
-        self.rows.push(Row {
+        self.push(Row {
             about: what.trim().to_owned(),
+            printed: Some(Printed::time("ms", 1e9)),
             ..Row::new(&self.name, figure)
         });
     }
@@ -198,7 +245,7 @@ impl Bench {
             _ => self.name.clone(),
         };
         let why = "a rate over all threads, no time of an operation".to_owned();
-        self.rows.push(Row::new(&name, Figure::Skipped(why)));
+        self.push(Row::new(&name, Figure::Skipped(why)));
     }
 
     fn end(mut self) -> Vec<Row> {
@@ -210,12 +257,15 @@ impl Bench {
                 _ if self.name.starts_with("numa/") => {
                     Figure::Skipped("its figures are of bandwidths, no times".to_owned())
                 }
-                Some(total) if self.name == "sched/messaging" => total,
+                Some(total) if self.is_messaging() => total,
                 _ if !self.runs.is_empty() => samples(self.runs),
                 Some(_) => Figure::Skipped("it gives no time of an operation".to_owned()),
                 None => Figure::Failed("it has no result".to_owned()),
             };
-            self.rows.push(Row::new(&self.name, figure));
+            self.rows.push(Row {
+                printed: Some(Printed::time("s", 1e12)),
+                ..Row::new(&self.name, figure)
+            });
         }
         self.rows
     }

@@ -92,6 +92,9 @@ impl Stream {
         let stamps = [("from", "0"), ("to", "1"), ("switches", "0")];
         let pairs = [&[("metric", id), case], &stamps[..]].concat();
         self.record("bench", &pairs, Some(about));
+        if is_too_long(&row.name) {
+            self.record("title", &[("metric", id)], Some(&row.name));
+        }
         let samples = match &row.figure {
             Figure::Samples(samples) => samples.total(),
             Figure::Summary(stat) => stat.samples.max(1),
@@ -189,6 +192,11 @@ fn short_word(text: &str) -> String {
     word
 }
 
+/// Whether an id cannot hold a name; then the name travels beside it.
+fn is_too_long(name: &str) -> bool {
+    word(name).len() > LONGEST_ID
+}
+
 /// The ids of rows, each another: their names with `_` for spaces; a name that comes again has its
 /// number behind it (`Port/Create/0#2`), one that is too long ends in its check sum.
 fn ids(rows: &[Row]) -> Vec<String> {
@@ -197,7 +205,7 @@ fn ids(rows: &[Row]) -> Vec<String> {
     rows.iter()
         .map(|row| {
             let mut name = word(&row.name);
-            if name.len() > LONGEST_ID {
+            if is_too_long(&row.name) {
                 let sum = crc32fast::hash(name.as_bytes());
                 name.truncate(LONGEST_ID - 9);
                 name = format!("{name}~{sum:08x}");

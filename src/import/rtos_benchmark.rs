@@ -10,7 +10,8 @@
 //! - On `VxWorks`, before that, `Rtos-benchmark Testing for ...` and what the system is.
 //!
 //! The cost of reading the clock is subtracted from every sample, so that an unsigned value can
-//! wrap around; it is passed on as it stands.
+//! wrap around; it is passed on as it stands. A point in a figure may mark thousands, so such a row
+//! has none.
 //!
 //! Sections have rows of the same title (`Create`, `Send`), so a row's name is the title of its
 //! section, without the word `stats`, and its own: `Mutex: Lock (no owner)`.
@@ -19,8 +20,8 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::text::{figure, number};
-use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
+use super::text::{figure, number, whole};
+use super::{picosecond_clock, Figure, Format, Lines, Printed, Reader, Row, Source};
 use crate::run::{Fact, Stat};
 
 /// The console's output of rtos-benchmark.
@@ -40,6 +41,12 @@ const VXWORKS: &str = "Rtos-benchmark Testing for ";
 const START: &str = "*** Starting! ***";
 const END: &str = "*** Done! ***";
 const MARKS: [&str; 4] = [START, END, VXWORKS, TITLE_END];
+
+/// How figures are printed: an unsigned integer, of 32 bits in some ports.
+const NANOSECONDS: Printed = Printed {
+    is_unsigned: true,
+    ..Printed::time("ns", 1e3)
+};
 
 /// Rows are `" %-40s: "`.
 const NAME_WIDTH: usize = 40;
@@ -172,12 +179,15 @@ impl Log {
             // Booted anew in a log that does not hold the first lines of a boot.
             self.begin();
         }
-        self.current().rows.push(Row::new(&name, figure));
+        self.current().rows.push(Row {
+            printed: Some(NANOSECONDS),
+            ..Row::new(&name, figure)
+        });
     }
 }
 
 fn summary(mean: &str, min: &str, max: &str) -> Result<Stat, String> {
-    let picoseconds = |text| number(text).map(|nanoseconds| nanoseconds * 1000.0);
+    let picoseconds = |text| Ok::<_, String>(number(whole(text)?)? * NANOSECONDS.ticks);
     Ok(Stat {
         min: Some(picoseconds(min)?),
         max: Some(picoseconds(max)?),

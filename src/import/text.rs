@@ -12,6 +12,17 @@ pub(super) fn number(text: &str) -> Result<f64, String> {
     }
 }
 
+/// The text of a number that a source prints without a fraction: a point in it may mark thousands.
+pub(super) fn whole(text: &str) -> Result<&str, String> {
+    if text.contains('.') {
+        let text = text.trim();
+        return Err(format!(
+            "`{text}` is ambiguous: its point may mark thousands"
+        ));
+    }
+    Ok(text)
+}
+
 /// A summary, unless it is of no sample, or `what` the source printed holds something that is no
 /// number.
 pub(super) fn figure(what: &str, stat: Result<Stat, String>) -> Figure {

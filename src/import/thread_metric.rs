@@ -8,10 +8,13 @@
 //! - `Time Period Total:  1234567`, how often it did in this period what it measures.
 //!
 //! Operations follow each other without a pause, so a period divided by its total is the mean time
-//! of an operation with all that goes with it; this is what is read. A period is the difference of
-//! two relative times; the first one began at 0. Periods are samples of one source. A relative time
-//! that is not greater than the last is that of a new boot. What an operation is differs between the
-//! tests (a switch, a message sent and received, ...), and it is a whole round of the loop.
+//! of an operation with all that goes with it; this is what is read. The period is the same
+//! throughout, so it is the difference of two relative times that follow each other, of which all
+//! relative times must be multiples. A log that begins late, or lost lines, may leave it unknown;
+//! where all are multiples of 30 and nothing less, it is the 30 seconds that the suite is written
+//! for. Periods are samples of one source. A relative time that is not greater than the last is that
+//! of a new boot. What an operation is differs between the tests (a switch, a message sent and
+//! received, ...), and it is a whole round of the loop.
 //!
 //! The counters of single threads, which some ports print, are not read. Nothing marks the end.
 
@@ -34,6 +37,9 @@ pub const FORMAT: Format = Format {
 const TITLE: &str = "**** Thread-Metric ";
 const TIME: &str = " **** Relative Time: ";
 
+/// Seconds of a period, unless a port says otherwise.
+const USUAL_PERIOD: u64 = 30;
+
 #[derive(Default)]
 struct Log {
     boots: Vec<Vec<Test>>,
@@ -44,8 +50,8 @@ struct Log {
 /// What one boot says of a test; there is one, unless a program runs several.
 struct Test {
     name: String,
-    seconds: u64,
-    samples: Histogram,
+    /// The relative times, each with what was done in the period before it, unless the log lost that.
+    periods: Vec<(u64, Option<u64>)>,
     error: Option<String>,
 }
 
@@ -105,57 +111,95 @@ impl Log {
         }
         let known = |tests: &[Test]| tests.iter().position(|test| test.name == period.name);
         let before = self.boots.last().and_then(|tests| tests.get(known(tests)?));
-        if before.is_some_and(|test| period.seconds <= test.seconds) && period.error.is_none() {
+        let is_before = |test: &Test| test.seconds().is_some_and(|last| period.seconds <= last);
+        if before.is_some_and(is_before) && period.error.is_none() {
             self.boots.push(Vec::new());
         }
         let tests = self.boots.last_mut().expect("there is one");
         let at = known(tests).unwrap_or_else(|| {
             tests.push(Test {
                 name: period.name.clone(),
-                seconds: 0,
-                samples: Histogram::new(),
+                periods: Vec::new(),
                 error: None,
             });
             tests.len() - 1
         });
         let test = &mut tests[at];
-        let sample = match (period.error, total) {
+        let operations = match (period.error, total) {
             (Some(error), _) => Err(error),
-            (None, None) => return,
-            (None, Some(total)) => test.sample(period.seconds, total),
+            (None, total) => total.map(operations).transpose(),
         };
-        match sample {
-            Ok(ticks) => test.samples.add(ticks, 1),
+        match operations {
+            Ok(operations) => test.periods.push((period.seconds, operations)),
             Err(why) => {
                 test.error.get_or_insert(why);
             }
         }
-        test.seconds = test.seconds.max(period.seconds);
+    }
+}
+
+/// How much was done in a period.
+fn operations(total: &str) -> Result<u64, String> {
+    match total.trim().parse() {
+        Ok(0) => Err("`Time Period Total: 0`: nothing was done".to_owned()),
+        Ok(operations) => Ok(operations),
+        Err(_) => Err(not_a_number("Time Period Total", total)),
     }
 }
 
 impl Test {
-    /// The time of an operation of the period that ended after so many seconds.
-    fn sample(&self, seconds: u64, total: &str) -> Result<crate::run::Ticks, String> {
-        let wrong = |_| not_a_number("Time Period Total", total);
-        let operations: u64 = total.trim().parse().map_err(wrong)?;
-        if operations == 0 {
-            return Err("`Time Period Total: 0`: nothing was done".to_owned());
+    /// The last relative time.
+    fn seconds(&self) -> Option<u64> {
+        self.periods.last().map(|(seconds, _)| *seconds)
+    }
+
+    /// The times of an operation, one of each period.
+    fn samples(&self) -> Result<Histogram, String> {
+        let totals = self
+            .periods
+            .iter()
+            .filter_map(|(_, operations)| *operations);
+        let totals: Vec<u64> = totals.collect();
+        if totals.is_empty() {
+            return Err("no `Time Period Total` follows".to_owned());
         }
-        let period = seconds.saturating_sub(self.seconds) as f64;
-        picoseconds(period * 1e9 / operations as f64)
-            .ok_or_else(|| "the period is absurd".to_owned())
+        let period = self.period()? as f64;
+        let sample = |operations: u64| {
+            let ticks = picoseconds(period * 1e9 / operations as f64);
+            Ok((ticks.ok_or("the period is absurd")?, 1))
+        };
+        totals.into_iter().map(sample).collect()
+    }
+
+    /// Seconds of a period.
+    fn period(&self) -> Result<u64, String> {
+        let times: Vec<u64> = self.periods.iter().map(|(seconds, _)| *seconds).collect();
+        let common = times.iter().copied().fold(0, common_divisor);
+        let is_step = times.windows(2).any(|pair| pair[1] - pair[0] == common);
+        if is_step || common == USUAL_PERIOD {
+            return Ok(common);
+        }
+        let times: Vec<String> = times.iter().map(u64::to_string).collect();
+        let times = times.join(", ");
+        Err(format!(
+            "relative times ({times}) that do not tell how long a period was"
+        ))
+    }
+}
+
+fn common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 {
+        a
+    } else {
+        common_divisor(b, a % b)
     }
 }
 
 fn source(tests: Vec<Test>) -> Source {
     let rows = tests.into_iter().map(|test| {
-        let figure = match test.error {
-            Some(error) => Figure::Failed(error),
-            None if test.samples.is_empty() => {
-                Figure::Failed("no `Time Period Total` follows".to_owned())
-            }
-            None => Figure::Samples(test.samples),
+        let figure = match test.error.clone().map_or_else(|| test.samples(), Err) {
+            Ok(samples) => Figure::Samples(samples),
+            Err(why) => Figure::Failed(why),
         };
         Row::new(&test.name, figure)
     });

@@ -36,6 +36,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::text::whole;
 use super::zephyr::{mark, number, without_prefix, Boots, BOOT_SIGNS, END_SIGN};
 use super::{Figure, Format, Lines, Reader, Row, Source};
 use crate::run::Stat;
@@ -161,7 +162,7 @@ impl Log {
         let what = what.strip_suffix(" is").unwrap_or(what);
         let title = self.section.as_deref().unwrap_or_default();
         let name = format!("{title}: {what}");
-        self.boots.row(mean(&name, "", ticks, Some(nanoseconds)));
+        self.boots.row(whole_mean(&name, "", ticks, nanoseconds));
     }
 
     /// An error stands where a figure would be; the first of a section is kept.
@@ -195,7 +196,7 @@ fn measured(line: &str) -> Option<Row> {
         ("", note) => note.to_owned(),
         (about, note) => format!("{about}; {note}"),
     };
-    Some(mean(name, &about, cycles, Some(nanoseconds.trim())))
+    Some(whole_mean(name, &about, cycles, nanoseconds.trim()))
 }
 
 /// A row without: `title :   FAILED ,   FAILED : note`.
@@ -227,10 +228,20 @@ pub(super) fn mean(name: &str, about: &str, cycles: &str, nanoseconds: Option<&s
         Err(why) => (Figure::Failed(why), None),
     };
     Row {
-        name: name.to_owned(),
         about: about.to_owned(),
-        figure,
         nanoseconds,
+        ..Row::new(name, figure)
+    }
+}
+
+/// The same where the source prints whole numbers.
+fn whole_mean(name: &str, about: &str, cycles: &str, nanoseconds: &str) -> Row {
+    match whole(cycles).and(whole(nanoseconds)) {
+        Ok(_) => mean(name, about, cycles, Some(nanoseconds)),
+        Err(why) => Row {
+            about: about.to_owned(),
+            ..Row::new(name, Figure::Failed(why))
+        },
     }
 }
 

@@ -16,6 +16,8 @@ pub const OF_A_BATCH: &str = "*";
 pub struct Row {
     /// The metric's id, not yet safe to show.
     pub id: String,
+    /// Its name in full, where an id cannot hold that; else empty. Not yet safe to show.
+    pub title: String,
     /// What the times are.
     pub unit: Unit,
     /// What `median` is.
@@ -71,6 +73,10 @@ impl Row {
         };
         Some(Row {
             id: summary.id.clone(),
+            title: summary
+                .entry
+                .as_ref()
+                .map_or_else(String::new, |entry| entry.title.clone()),
             unit: summary.unit,
             statistic: summary.statistic,
             median: place.show(median),

@@ -270,6 +270,7 @@ impl Layout {
     }
 
     fn write_row(&self, out: &mut String, row: &Row, style: Style) {
+        paragraph(out, INDENT, &plain(&row.title), style.width());
         let name = format!("{INDENT}{}", short(&row.id));
         let mut line = format!("{name:<0$}", self.name);
         if name.chars().count() > self.name {
@@ -450,6 +451,9 @@ fn labelled(out: &mut String, label: &str, text: &str, style: Style) {
 fn describe(out: &mut String, summary: &Summary, style: Style) {
     let entry = summary.entry.clone().unwrap_or_default();
     paragraph(out, INDENT, &plain(&entry.about), style.width());
+    if entry.title != entry.about {
+        labelled(out, "name", &plain(&entry.title), style);
+    }
     for (label, text) in [("between", &entry.between), ("via", &entry.via)] {
         labelled(out, label, &plain(text), style);
     }
