@@ -352,6 +352,13 @@ impl Reader {
         }
     }
 
+    /// Reads one line; whether it held a record, or what was one. Any other is log text.
+    pub fn takes(&mut self, line: &[u8]) -> bool {
+        let log_lines = self.run.damage.log_lines;
+        self.line(line);
+        self.run.damage.log_lines == log_lines && !line.trim_ascii().is_empty()
+    }
+
     /// The other version of the grammar that the stream speaks, in whole or in part.
     #[must_use]
     pub fn refused(&self) -> Option<Refused> {

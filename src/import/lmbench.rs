@@ -20,7 +20,7 @@
 //!
 //! A name that comes again is of another process, as is a new first line.
 
-use super::text::{figure, number};
+use super::text::{figure, has_number_before, number, Unread};
 use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
 use crate::run::{Fact, Stat};
 
@@ -75,6 +75,7 @@ struct Log {
     table: Table,
     /// The source is a file, which ends in its date.
     is_file: bool,
+    unread: Unread,
 }
 
 /// The table that is being read; an empty line ends it.
@@ -99,6 +100,8 @@ impl Reader for Log {
         } else if let Some((name, time)) = microseconds(line) {
             let stat = number(time).map(median_in_microseconds);
             self.push(Row::new(name, figure(line, stat)));
+        } else if has_number_before(line, "microseconds") {
+            self.unread.line(line);
         } else if let Some((name, rate)) = line.split_once(" bandwidth: ") {
             let unit = rate.split_ascii_whitespace().next_back().unwrap_or(rate);
             let name = format!("{name} bandwidth");
@@ -112,6 +115,7 @@ impl Reader for Log {
     fn finish(self: Box<Self>) -> Vec<Source> {
         let mut sources = self.sources;
         sources.retain(|source| !source.rows.is_empty());
+        self.unread.tell(&mut sources);
         sources
     }
 }
@@ -212,11 +216,16 @@ impl Log {
         match &self.table {
             Table::None => {}
             Table::Times(name) => {
-                if number(first).is_ok() && words.next().is_none() {
-                    let name = format!("{name} {first}");
-                    let stat = number(second).map(median_in_microseconds);
-                    self.push(Row::new(&name, figure(line, stat)));
+                if number(first).is_err() {
+                    return;
                 }
+                if words.next().is_some() {
+                    self.unread.line(line);
+                    return;
+                }
+                let name = format!("{name} {first}");
+                let stat = number(second).map(median_in_microseconds);
+                self.push(Row::new(&name, figure(line, stat)));
             }
             Table::Files => {
                 let (Some(created), Some(deleted), None) =

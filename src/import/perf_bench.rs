@@ -55,6 +55,8 @@ struct Bench {
     function: String,
     executed: u64,
     total: Option<Figure>,
+    /// Whether the time of an operation follows the total.
+    goes_on: bool,
     runs: Vec<Result<f64, String>>,
     rows: Vec<Row>,
 }
@@ -72,6 +74,11 @@ impl Reader for Log {
     }
 
     fn finish(mut self: Box<Self>) -> Vec<Source> {
+        if let Some(bench) = &mut self.bench {
+            if bench.goes_on {
+                bench.total = None;
+            }
+        }
         self.end();
         self.sources
     }
@@ -108,6 +115,7 @@ impl Log {
             function: String::new(),
             executed: 1,
             total: None,
+            goes_on: false,
             runs: Vec::new(),
             rows: Vec::new(),
         });
@@ -115,6 +123,10 @@ impl Log {
 
     fn end(&mut self) {
         if let (Some(bench), Some(source)) = (self.bench.take(), self.sources.last_mut()) {
+            if !bench.runs.is_empty() {
+                let why = format!("the mean of the runs of {} is missing", bench.name);
+                source.cut.get_or_insert(why);
+            }
             source.rows.extend(bench.end());
         }
     }
@@ -132,6 +144,7 @@ impl Bench {
             let stat = last_number(time).map(|time| Stat::of_mean(self.executed, time * 1e6));
             self.rows.push(Row::new(&self.name, figure(line, stat)));
         } else if let Some((_, time)) = line.split_once("Total time: ") {
+            self.goes_on = self.name != "sched/messaging";
             let seconds = time.trim_end().strip_suffix(" [sec]");
             self.total = seconds.map(|time| total(line, time));
         } else if let Some((text, rate)) = line.split_once("Averaged ") {

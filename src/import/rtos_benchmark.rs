@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::text::{figure, number};
+use super::text::{figure, number, Unread};
 use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
 use crate::run::{Fact, Stat};
 
@@ -49,6 +49,7 @@ struct Log {
     sources: Vec<Source>,
     section: String,
     is_started: bool,
+    unread: Unread,
 }
 
 impl Reader for Log {
@@ -90,9 +91,14 @@ impl Reader for Log {
         }
     }
 
+    fn is_whole(&self, line: &str) -> bool {
+        line.trim_end().ends_with(END)
+    }
+
     fn finish(self: Box<Self>) -> Vec<Source> {
         let mut sources = self.sources;
         sources.retain(|source| !source.rows.is_empty());
+        self.unread.tell(&mut sources);
         sources
     }
 }
@@ -145,10 +151,17 @@ impl Log {
         let Some((before, values)) = line.rsplit_once(':') else {
             return;
         };
-        let mut values = values.split(',').map(str::trim);
+        let mut three = values.split(',').map(str::trim);
         let (Some(mean), Some(min), Some(max), None) =
-            (values.next(), values.next(), values.next(), values.next())
+            (three.next(), three.next(), three.next(), three.next())
         else {
+            if values.contains(',')
+                && values
+                    .trim_start()
+                    .starts_with(|c: char| c.is_ascii_digit())
+            {
+                self.unread.line(line);
+            }
             return;
         };
         // What a console puts before the line stands before the name's field.

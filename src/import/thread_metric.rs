@@ -15,6 +15,7 @@
 //!
 //! The counters of single threads, which some ports print, are not read. Nothing marks the end.
 
+use super::text::Unread;
 use super::{picosecond_clock, picoseconds, Figure, Format, Lines, Reader, Row, Source};
 use crate::histogram::Histogram;
 use crate::run::Fact;
@@ -39,6 +40,7 @@ struct Log {
     boots: Vec<Vec<Test>>,
     /// A period was announced and its total has not come.
     period: Option<Period>,
+    unread: Unread,
 }
 
 /// What one boot says of a test; there is one, unless a program runs several.
@@ -60,6 +62,7 @@ impl Reader for Log {
         if let Some((_, title)) = line.split_once(TITLE) {
             self.end_period(None);
             let Some((name, seconds)) = title.split_once(TIME) else {
+                self.unread.line(line);
                 return;
             };
             let (seconds, error) = match seconds.trim().parse() {
@@ -86,7 +89,9 @@ impl Reader for Log {
 
     fn finish(mut self: Box<Self>) -> Vec<Source> {
         self.end_period(None);
-        self.boots.into_iter().map(source).collect()
+        let mut sources: Vec<Source> = self.boots.into_iter().map(source).collect();
+        self.unread.tell(&mut sources);
+        sources
     }
 }
 
