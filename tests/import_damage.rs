@@ -86,9 +86,9 @@ fn cyclictest_at_work() -> String {
     for round in 1..30 {
         for thread in 0..3 {
             let (count, max) = (round * 1000 / (thread + 1), 50 + 7 * round);
-            let _ = write!(
+            let _ = writeln!(
                 out,
-                "T: {thread} ( {}) P:80 I:{} C:{count:>7} Min:{:>7} Act:{:>5} Avg:{:>5} Max:{max:>8}\n",
+                "T: {thread} ( {}) P:80 I:{} C:{count:>7} Min:{:>7} Act:{:>5} Avg:{:>5} Max:{max:>8}",
                 4000 + thread,
                 1000 + 500 * thread,
                 3 + thread,
@@ -113,9 +113,9 @@ fn rtla_at_work() -> String {
         );
         for cpu in 0..4 {
             let max = 10 + 3 * second + cpu;
-            let _ = write!(
+            let _ = writeln!(
                 out,
-                "{cpu:3} #{:<9} |{:>9} {:>9} {:>9} {max:>9} |{:>9} {:>9} {:>9} {:>9}\n",
+                "{cpu:3} #{:<9} |{:>9} {:>9} {:>9} {max:>9} |{:>9} {:>9} {:>9} {:>9}",
                 second * 1000,
                 1,
                 0,

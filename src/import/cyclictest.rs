@@ -20,6 +20,8 @@
 //!
 //! `-v` (each sample in a line) and latencies of SMI are not read.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::text::{figure, number, Unread};
@@ -78,6 +80,8 @@ struct Log {
     sources: Vec<Source>,
     /// Lines of threads of the source that is being read.
     threads: Vec<Thread>,
+    /// Where in these each thread is, by its number.
+    places: HashMap<u64, usize>,
     /// The thread of the last line.
     last_thread: u64,
     is_in_nanoseconds: bool,
@@ -161,7 +165,7 @@ impl Log {
         let (id, cycles) = (whole(between("(", ")")?)?, whole(between("C:", "Min:")?)?);
         let (min, act) = (between("Min:", "Act:")?, between("Act:", " Avg:")?);
         let (avg, (_, max)) = (between("Avg:", " Max:")?, thread.split_once("Max:")?);
-        let known = self.threads.iter().position(|known| known.number == number);
+        let known = self.places.get(&number).copied();
         if known
             .and_then(|at| self.threads.get(at))
             .is_some_and(|known| {
@@ -172,7 +176,7 @@ impl Log {
             self.end_threads();
         }
         self.last_thread = number;
-        let known = self.threads.iter().position(|known| known.number == number);
+        let known = self.places.get(&number).copied();
         let max = max.split_ascii_whitespace().next().unwrap_or("");
         self.is_in_nanoseconds |= act.len() >= 8 && avg.len() >= 8;
         let settings = between(")", "C:").unwrap_or("").trim().to_owned();
@@ -183,9 +187,11 @@ impl Log {
             about: settings,
             figure: figure(line, summary(cycles, min, avg, max)),
         };
-        match known.and_then(|at| self.threads.get_mut(at)) {
-            Some(known) => *known = thread,
-            None => self.threads.push(thread),
+        if let Some(known) = known.and_then(|at| self.threads.get_mut(at)) {
+            *known = thread;
+        } else {
+            self.places.insert(number, self.threads.len());
+            self.threads.push(thread);
         }
         Some(())
     }
@@ -193,6 +199,7 @@ impl Log {
     /// Ends the process whose `T:` lines were read.
     fn end_threads(&mut self) {
         let threads = std::mem::take(&mut self.threads);
+        self.places.clear();
         let is_in_nanoseconds = std::mem::take(&mut self.is_in_nanoseconds);
         if threads.is_empty() {
             return;
@@ -257,6 +264,7 @@ impl Log {
         });
         // The same threads, with less.
         self.threads.clear();
+        self.places.clear();
         self.is_in_nanoseconds = false;
     }
 }

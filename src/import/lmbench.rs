@@ -20,6 +20,8 @@
 //!
 //! A name that comes again is of another process, as is a new first line.
 
+use std::collections::HashSet;
+
 use super::text::{figure, has_number_before, number, Unread};
 use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
 use crate::run::{Fact, Stat};
@@ -72,6 +74,8 @@ const FILES: &str = "\"File system latency";
 #[derive(Default)]
 struct Log {
     sources: Vec<Source>,
+    /// The names of the rows of the last source.
+    names: HashSet<String>,
     table: Table,
     /// The source is a file, which ends in its date.
     is_file: bool,
@@ -154,6 +158,7 @@ fn table(title: &str) -> Table {
 impl Log {
     fn begin(&mut self) {
         self.is_file = false;
+        self.names.clear();
         self.sources.push(Source {
             facts: vec![Fact::new("tool", "lmbench")],
             clock: picosecond_clock(),
@@ -163,10 +168,10 @@ impl Log {
     }
 
     fn push(&mut self, row: Row) {
-        let has_it = |source: &Source| source.rows.iter().any(|known| known.name == row.name);
-        if self.sources.last().is_none_or(has_it) {
+        if self.sources.is_empty() || self.names.contains(&row.name) {
             self.begin();
         }
+        self.names.insert(row.name.clone());
         if let Some(source) = self.sources.last_mut() {
             if self.is_file && source.rows.is_empty() {
                 source.cut = Some("the date at its end is missing".to_owned());

@@ -230,6 +230,8 @@ pub enum Problem {
     NotJson(serde_json::Error),
     /// It is a JSON document of more than 256 MiB.
     TooLong,
+    /// It holds more results than a run can.
+    TooMany(&'static Format),
     /// It is packed; this unpacks it.
     Packed(&'static str),
     /// It is UTF-16.
@@ -298,6 +300,12 @@ impl fmt::Display for Problem {
                 "a JSON document of more than {} MiB; split it",
                 LONGEST_DOCUMENT >> 20
             ),
+            Problem::TooMany(format) => write!(
+                f,
+                "{}: more than {MOST_ROWS} results of one process or boot, or {MOST_ROWS_OF_ALL} \
+                 of all; split it",
+                format.name
+            ),
             Problem::Packed(unpack) => {
                 write!(f, "it is packed: {unpack} FILE | kernmark show -")
             }
@@ -308,6 +316,11 @@ impl fmt::Display for Problem {
         }
     }
 }
+
+/// Most rows of one source, and of all: a run keeps a few kilobytes of each that has an id of its
+/// own.
+const MOST_ROWS: usize = 200_000;
+const MOST_ROWS_OF_ALL: usize = 2_000_000;
 
 /// Most bytes of a document, which is read whole.
 const LONGEST_DOCUMENT: u64 = 256 << 20;
@@ -406,6 +419,15 @@ fn looks_like_json(start: &[u8]) -> bool {
     }
 }
 
+/// What was imported, unless it is more than a run can hold.
+fn bounded(imported: Imported) -> Result<Imported, Problem> {
+    let rows = imported.sources.iter().map(|source| source.rows.len());
+    if rows.clone().any(|rows| rows > MOST_ROWS) || rows.sum::<usize>() > MOST_ROWS_OF_ALL {
+        return Err(Problem::TooMany(imported.format));
+    }
+    Ok(imported)
+}
+
 fn read_document(
     document: &Value,
     formats: &[&'static Format],
@@ -419,7 +441,7 @@ fn read_document(
         .collect();
     let (format, document_format) = one_of(fitting, |(format, _)| format)?;
     let sources = (document_format.read)(document).map_err(|why| Problem::Broken(format, why))?;
-    Ok(Imported { format, sources })
+    bounded(Imported { format, sources })
 }
 
 /// The one that there is.
@@ -509,7 +531,7 @@ fn read_lines(
         return Err(Problem::Unknown(damage));
     }
     let (format, sources) = one_of(found, |(format, _)| format)?;
-    Ok(Imported { format, sources })
+    bounded(Imported { format, sources })
 }
 
 /// Ends a reader and adds what it has found, with what is wrong up to here.
@@ -570,6 +592,16 @@ mod tests {
             imported.sources[0].rows,
             [Row::new("a", Figure::Samples(samples))]
         );
+    }
+
+    #[test]
+    fn more_results_than_a_run_can_hold_are_refused() {
+        let row = |at: usize| format!("a{at}: 1 microseconds\n");
+        let rows: String = (0..=MOST_ROWS).map(row).collect();
+        let log = format!("Simple syscall: 1 microseconds\n{rows}");
+        let problem = read(&mut log.as_bytes(), None).unwrap_err();
+        assert!(matches!(problem, Problem::TooMany(_)), "{problem}");
+        assert!(problem.to_string().ends_with("of all; split it"));
     }
 
     #[test]

@@ -15,6 +15,7 @@
 //! Sections have rows of the same title (`Create`, `Send`), so a row's name is the title of its
 //! section, without the word `stats`, and its own: `Mutex: Lock (no owner)`.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -47,6 +48,8 @@ const NAME_WIDTH: usize = 40;
 #[derive(Default)]
 struct Log {
     sources: Vec<Source>,
+    /// The names of the rows of the last source.
+    names: HashSet<String>,
     section: String,
     is_started: bool,
     unread: Unread,
@@ -106,6 +109,7 @@ impl Reader for Log {
 impl Log {
     fn begin(&mut self) {
         self.is_started = false;
+        self.names.clear();
         self.sources.push(Source {
             facts: vec![Fact::new("tool", "rtos-benchmark")],
             clock: picosecond_clock(),
@@ -180,12 +184,12 @@ impl Log {
         } else {
             figure(line, summary(mean, min, max))
         };
-        let again = |source: &Source| source.rows.iter().any(|row| row.name == name);
-        if self.sources.last().is_some_and(again) {
+        if self.names.contains(&name) {
             // Booted anew in a log that does not hold the first lines of a boot.
             self.begin();
         }
         self.current().rows.push(Row::new(&name, figure));
+        self.names.insert(name);
     }
 }
 

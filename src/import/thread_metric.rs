@@ -15,6 +15,8 @@
 //!
 //! The counters of single threads, which some ports print, are not read. Nothing marks the end.
 
+use std::collections::HashMap;
+
 use super::text::Unread;
 use super::{picosecond_clock, picoseconds, Figure, Format, Lines, Reader, Row, Source};
 use crate::histogram::Histogram;
@@ -38,6 +40,8 @@ const TIME: &str = " **** Relative Time: ";
 #[derive(Default)]
 struct Log {
     boots: Vec<Vec<Test>>,
+    /// Where each test of the last boot is, by its name.
+    places: HashMap<String, usize>,
     /// A period was announced and its total has not come.
     period: Option<Period>,
     unread: Unread,
@@ -108,13 +112,14 @@ impl Log {
         if self.boots.is_empty() {
             self.boots.push(Vec::new());
         }
-        let known = |tests: &[Test]| tests.iter().position(|test| test.name == period.name);
-        let before = self.boots.last().and_then(|tests| tests.get(known(tests)?));
+        let known = self.places.get(&period.name);
+        let before = self.boots.last().and_then(|tests| tests.get(*known?));
         if before.is_some_and(|test| period.seconds <= test.seconds) && period.error.is_none() {
             self.boots.push(Vec::new());
+            self.places.clear();
         }
         let tests = self.boots.last_mut().expect("there is one");
-        let at = known(tests).unwrap_or_else(|| {
+        let at = *self.places.entry(period.name.clone()).or_insert_with(|| {
             tests.push(Test {
                 name: period.name.clone(),
                 seconds: 0,
