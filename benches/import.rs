@@ -1,14 +1,17 @@
 //! How fast are results of other tools read, and in how much memory?
 //!
 //! `make bench` runs it. What is read is made of the captures of each format: its results alone,
-//! and a log in which one line of a hundred is of a result. The last table is of a log of 1 GB, made
-//! while it is read.
+//! and a log in which one line of a hundred is of a result. The first table is of a log of 1 GB, made
+//! while it is read. The last one is of all that `kernmark show` does with logs that hold nothing but
+//! results: twice the bytes must not take more than three times as long.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
-use kernmark::import::{self, Format, FORMATS};
+use kernmark::import::{self, records, Format, FORMATS};
+use kernmark::report::terminal::{self, Colour, Style};
 use serde_json::Value;
 
 /// Bytes of each text whose reading is timed.
@@ -17,6 +20,13 @@ const TEXT: usize = 64 << 20;
 const DOCUMENT: usize = 16 << 20;
 /// Bytes of the long log.
 const LONG: usize = 1 << 30;
+/// Megabytes of logs that are shown, each twice the one before.
+const SHOWN: [usize; 3] = [1, 2, 4];
+/// How they are shown.
+const STYLE: Style = Style {
+    width: 100,
+    colour: Colour::Never,
+};
 /// Lines of a log around one line of a result.
 const AROUND: usize = 99;
 
@@ -184,6 +194,52 @@ fn peak() -> f64 {
     kilobytes.map_or(f64::NAN, |kilobytes| kilobytes * 1024.0 / 1e6)
 }
 
+/// A log of one boot of Zephyr in which each result has a name of its own.
+fn different_names(bytes: usize) -> String {
+    let mut log = "*** Booting Zephyr OS build v4.0.0 ***\n".to_owned();
+    for at in 0.. {
+        let cycles = 100 + at * 7919 % 900;
+        let nanoseconds = cycles * 10;
+        let _ = writeln!(log, "op.{at} : {cycles} cycles , {nanoseconds} ns :");
+        if log.len() >= bytes {
+            break;
+        }
+    }
+    log + "PROJECT EXECUTION SUCCESSFUL\n"
+}
+
+/// The same of boots that measure ten things each.
+fn many_boots(bytes: usize) -> String {
+    let boot = different_names(400);
+    boot.repeat(bytes / boot.len())
+}
+
+/// All that `show` does with such a log, at several sizes.
+fn whole_way() {
+    println!("\nRead, concluded and shown, nothing but results:");
+    println!(
+        "{:20} {:>8} {:>10} {:>12}",
+        "", "MB", "seconds", "peak so far"
+    );
+    for (name, make) in [
+        ("names of their own", different_names as fn(usize) -> String),
+        ("the same in boots", many_boots),
+    ] {
+        let mut before = f64::INFINITY;
+        for megabytes in SHOWN {
+            let log = make(megabytes << 20);
+            let start = cpu_seconds();
+            let imported = import::read(&mut log.as_bytes(), None).expect("results");
+            let shown = terminal::table(&records::run(imported, &[]), &STYLE);
+            let seconds = cpu_seconds() - start;
+            println!("{name:20} {megabytes:8} {seconds:10.2} {:9.0} MB", peak());
+            assert!(shown.lines().count() > 10, "{shown}");
+            assert!(seconds < 3.0 * before, "{name}: not linear in the bytes");
+            before = seconds;
+        }
+    }
+}
+
 fn main() {
     println!(
         "A log of {:.1} GB, its results once at the start:",
@@ -225,6 +281,8 @@ fn main() {
         );
         println!("{:20} {only:12.0} {among:20.0}", format.name);
     }
+
+    whole_way();
 
     println!("\nDocuments, MB/s; parsing the JSON alone is the limit:");
     println!("{:20} {:>12} {:>20}", "", "all", "parsing alone");

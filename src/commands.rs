@@ -23,7 +23,7 @@ use clap::CommandFactory;
 use crate::cli::{self, Arguments, Command, Format, RunFormat};
 use crate::doctor::{self, Probes};
 use crate::filter;
-use crate::import::next_line;
+use crate::import::records;
 use crate::interrupt::Interrupt;
 use crate::machine::Machine;
 use crate::matrix::Column;
@@ -33,8 +33,7 @@ use crate::report::terminal::{Colour, Style};
 use crate::report::text::plain;
 use crate::report::{self, terminal};
 use crate::run::{Entry, Run};
-use crate::session::{self, Reader};
-use crate::store::Input;
+use crate::session::Reader;
 use crate::summary::{summarise, Status};
 use crate::{catalog, export, screen, store};
 
@@ -186,15 +185,9 @@ fn show(arguments: &cli::Show) -> Outcome {
 /// A saved run, or the results of another tool as one.
 fn saved(path: &Path) -> Result<Run, Failure> {
     let failed = |why: String| Failure::Failed(format!("{}: {why}", path.display()));
-    let input = Input::open(path).map_err(Failure::Failed)?;
-    let mut stream = input.reader().map_err(Failure::Failed)?;
     let mut reader = Reader::new();
-    let mut line = Vec::new();
-    while next_line(&mut stream, &mut line)
-        .map_err(|error| Failure::Failed(input.unreadable(&error)))?
-    {
-        reader.line(&line);
-    }
+    // It may be a pipe: both are looked for at once.
+    let other = import::imported(path, None, &mut |line| reader.takes(line))?;
     let refused = reader.refused();
     let run = reader.finish();
     if !run.sessions.is_empty() {
@@ -206,8 +199,8 @@ fn saved(path: &Path) -> Result<Run, Failure> {
     if !run.host.is_empty() || run.damage.damaged > 0 {
         return Err(failed("its run holds no measurement".to_owned()));
     }
-    let stream = import::imported(path, &input, None)?;
-    Ok(session::read(stream.as_bytes()))
+    let imported = other.map_err(|problem| import::failure(path, None, &problem))?;
+    Ok(records::run(imported, &import::facts(path)))
 }
 
 fn examine() -> Outcome {

@@ -15,7 +15,6 @@ use crate::import::{self, picosecond_clock, records, Imported, Row, Source};
 use crate::report::plural;
 use crate::report::IMPORTED;
 use crate::run::{Clock, Fact, Metric, Run, Stat, Unit};
-use crate::session;
 
 /// What comes before a name.
 const PREFIX: &str = "reference:";
@@ -309,8 +308,8 @@ impl Reference {
             format: &FORMAT,
             sources: vec![self.source()?],
         };
-        let stream = records::stream(imported, &[Fact::new(IMPORTED, self.to_string())]);
-        Ok(session::read(stream.as_bytes()))
+        let facts = [Fact::new(IMPORTED, self.to_string())];
+        Ok(records::run(imported, &facts))
     }
 
     /// The dataset that it names as what one process or boot of another tool told.

@@ -3,7 +3,7 @@
 //! A bad measurement is a value here ([`Outcome`]), never an error: a run that
 //! lost half of its cases still holds the other half.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::histogram::Histogram;
@@ -417,12 +417,14 @@ impl Run {
     #[must_use]
     pub fn joined(runs: Vec<Run>) -> Run {
         let mut joined = Run::default();
+        let mut entries: HashSet<String> = HashSet::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
         for run in runs {
             let before = joined.sessions.len();
             joined.host.extend(run.host);
             joined.sessions.extend(run.sessions);
             for entry in run.catalog {
-                if !joined.catalog.iter().any(|e| e.metric == entry.metric) {
+                if entries.insert(entry.metric.clone()) {
                     joined.catalog.push(entry);
                 }
             }
@@ -430,9 +432,12 @@ impl Run {
                 for replicate in &mut metric.replicates {
                     replicate.session += before;
                 }
-                match joined.metrics.iter_mut().find(|m| m.id == metric.id) {
-                    Some(known) => known.replicates.extend(metric.replicates),
-                    None => joined.metrics.push(metric),
+                if let Some(place) = places.get(&metric.id) {
+                    let known = &mut joined.metrics[*place];
+                    known.replicates.extend(metric.replicates);
+                } else {
+                    places.insert(metric.id.clone(), joined.metrics.len());
+                    joined.metrics.push(metric);
                 }
             }
             joined.damage.damaged += run.damage.damaged;

@@ -139,6 +139,8 @@ struct Case {
     asked: u64,
     plan: Option<Plan>,
     metrics: Vec<Delivered>,
+    /// Where in these each is, by its id.
+    places: HashMap<String, usize>,
     proofs: Vec<Proof>,
     /// Why it can have no number, whatever is still to come.
     spoiled: Option<String>,
@@ -231,8 +233,9 @@ impl Speaker {
 
 impl Case {
     fn metric(&mut self, id: &str) -> &mut Delivered {
-        let at = self.metrics.iter().position(|m| m.id == id);
-        let at = at.unwrap_or_else(|| {
+        let known = self.places.get(id).copied();
+        let at = known.unwrap_or_else(|| {
+            self.places.insert(id.to_owned(), self.metrics.len());
             self.metrics.push(Delivered {
                 id: id.to_owned(),
                 ..Delivered::default()
@@ -351,6 +354,13 @@ impl Reader {
                 None
             }
         }
+    }
+
+    /// Reads one line; whether it held a record, or what was one. Any other is log text.
+    pub fn takes(&mut self, line: &[u8]) -> bool {
+        let log_lines = self.run.damage.log_lines;
+        self.line(line);
+        self.run.damage.log_lines == log_lines && !line.trim_ascii().is_empty()
     }
 
     /// The other version of the grammar that the stream speaks, in whole or in part.
@@ -730,11 +740,10 @@ impl Reader {
         };
         speaker.done.insert(case.id.clone());
         let mut ids = self.cases.get(&case.id).cloned().unwrap_or_default();
-        for metric in &case.metrics {
-            if !ids.contains(&metric.id) {
-                ids.push(metric.id.clone());
-            }
-        }
+        // The catalog knows those of this case, and no other case's came.
+        let others = case.metrics.iter().map(|metric| &metric.id);
+        let others = others.filter(|id| !self.entries.contains_key(*id));
+        ids.extend(others.cloned());
         if ids.is_empty() {
             ids.push(case.id.clone());
         }

@@ -7,11 +7,13 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use flate2::read::MultiGzDecoder;
 use rustix::fs::{flock, renameat_with, FlockOperation, Mode, OFlags, RenameFlags, CWD};
 use rustix::io::Errno;
 
@@ -87,8 +89,10 @@ fn kept_noise_in(directory: &Path) -> (Vec<(PathBuf, Noise)>, Vec<String>) {
     let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| {
+            // A pipe of such a name would wait for whoever writes to it.
             path.extension()
                 .is_some_and(|extension| extension == "json")
+                && path.is_file()
         })
         .collect();
     paths.sort();
@@ -318,69 +322,103 @@ fn latest_in(directory: &Path) -> Result<PathBuf, String> {
     entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "km"))
+        .filter(|path| path.is_file())
         .max()
         .ok_or_else(none)
 }
 
-/// A file that is read, as often as need be; `-` is standard input.
-#[derive(Debug)]
+/// What a file that is packed with gzip begins with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// What an input holds, unpacked if it is packed with gzip.
+///
+/// # Errors
+///
+/// It cannot be read.
+pub fn unpacked<'a>(mut input: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    // A pipe may give its bytes one by one.
+    let mut beginning = Vec::new();
+    let few = GZIP.len() as u64;
+    input.by_ref().take(few).read_to_end(&mut beginning)?;
+    let is_packed = beginning == GZIP;
+    let whole = io::Cursor::new(beginning).chain(input);
+    Ok(if is_packed {
+        Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(whole)))
+    } else {
+        Box::new(whole)
+    })
+}
+
+/// Bytes that are read at once.
+const BUFFER: usize = 256 << 10;
+
+/// A file or a pipe that is read from its start to its end, once; `-` is standard input. What is
+/// packed with gzip is unpacked.
 pub struct Input {
     path: PathBuf,
-    /// What came from standard input, which can be read but once.
-    piped: Option<Vec<u8>>,
+    reader: Box<dyn BufRead>,
 }
 
 impl Input {
-    /// A file that exists.
+    /// A file or a pipe that exists.
     ///
     /// # Errors
     ///
-    /// It cannot be read.
+    /// It cannot be read, or is a device, which may never end. A terminal may be standard input.
     pub fn open(path: &Path) -> Result<Self, String> {
-        let mut input = Input {
-            path: path.to_owned(),
-            piped: None,
-        };
-        if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            let read = io::stdin().read_to_end(&mut bytes);
-            read.map_err(|error| input.unreadable(&error))?;
-            input.piped = Some(bytes);
+        let unreadable = |error: io::Error| unreadable(path, &error);
+        let file = if path == Path::new("-") {
+            File::from(
+                io::stdin()
+                    .as_fd()
+                    .try_clone_to_owned()
+                    .map_err(unreadable)?,
+            )
         } else {
-            input.reader()?;
+            File::open(path).map_err(unreadable)?
+        };
+        let kind = file.metadata().map_err(unreadable)?.file_type();
+        if kind.is_block_device() || (kind.is_char_device() && !file.is_terminal()) {
+            return Err(format!(
+                "{} is a device, no file and no pipe; what a serial line says is read with \
+                 `kernmark run --on serial:DEVICE`",
+                path.display()
+            ));
         }
-        Ok(input)
+        let reader = unpacked(BufReader::with_capacity(BUFFER, file)).map_err(unreadable)?;
+        Ok(Input {
+            path: path.to_owned(),
+            reader,
+        })
     }
 
-    /// A reader of it from its start.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be opened.
-    pub fn reader(&self) -> Result<Box<dyn BufRead + '_>, String> {
-        const BUFFER: usize = 256 << 10;
-        if let Some(bytes) = &self.piped {
-            return Ok(Box::new(bytes.as_slice()));
-        }
-        let file = File::open(&self.path).map_err(|error| self.unreadable(&error))?;
-        Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
+    /// What it holds.
+    pub fn reader(&mut self) -> &mut dyn BufRead {
+        self.reader.as_mut()
     }
 
     /// The message for an error that reading it met.
     #[must_use]
     pub fn unreadable(&self, error: &io::Error) -> String {
-        let path = &self.path;
-        let part = part_of(path);
-        let hint = if error.kind() == io::ErrorKind::NotFound && part.is_file() {
-            format!(
-                "; its run was not finished: kernmark show {}",
-                part.display()
-            )
-        } else {
-            String::new()
-        };
-        format!("cannot read {}: {error}{hint}", path.display())
+        unreadable(&self.path, error)
     }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    let part = part_of(path);
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound if part.is_file() => format!(
+            "; its run was not finished: kernmark show {}",
+            part.display()
+        ),
+        // Nothing but unpacking meets these.
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput => {
+            "; what gzip packed is cut off or damaged: `gzip -dc` gives what is left of it"
+                .to_owned()
+        }
+        _ => String::new(),
+    };
+    format!("cannot read {}: {error}{hint}", path.display())
 }
 
 #[cfg(test)]
@@ -442,7 +480,8 @@ mod tests {
         drop(part);
         assert_eq!(left(), [part_of(&path)]);
         assert!(latest_in(directory.path()).is_err());
-        assert!(Input::open(&path).unwrap_err().contains("kernmark show"));
+        let error = Input::open(&path).map(|_| ()).unwrap_err();
+        assert!(error.contains("kernmark show"), "{error}");
         Part::create(&directory.path().join("c.km"))
             .unwrap()
             .discard();

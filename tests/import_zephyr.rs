@@ -220,7 +220,7 @@ fn latency_boots() {
     let missing = "its end mark, PROJECT EXECUTION SUCCESSFUL, is missing";
     assert_eq!(found[0].cut.as_deref(), Some(missing));
     assert_eq!([&found[1].cut, &found[2].cut], [&None, &None]);
-    assert!(matches!(try_read(hello), Err(Problem::Unknown)));
+    assert!(matches!(try_read(hello), Err(Problem::Unknown(_))));
 }
 
 /// What a console puts before lines changes nothing.
@@ -237,7 +237,7 @@ fn latency_prefixes() {
             "twister - DEBUG - DEVICE: ",
         ] {
             let lines: Vec<String> = log.lines().map(|line| format!("{prefix}{line}")).collect();
-            let found = sources("zephyr-latency", &lines.join("\r\n"));
+            let found = sources("zephyr-latency", &(lines.join("\r\n") + "\r\n"));
             assert_eq!(shown(&found), plain, "{name} {prefix:?}");
         }
     }
@@ -472,7 +472,7 @@ fn twister_json_wrong() {
     report["testsuites"] = json!({});
     assert!(matches!(
         try_read(&report.to_string()),
-        Err(Problem::Unknown)
+        Err(Problem::Unknown(_))
     ));
 }
 

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::{print, style, worth, Failure, Outcome, WIDTH};
 use crate::cli;
-use crate::import::{self, records, Problem, FORMATS};
+use crate::import::{self, records, Imported, Problem, FORMATS};
 use crate::report::terminal;
 use crate::report::text::{paragraph, plain};
 use crate::report::IMPORTED;
@@ -18,37 +18,55 @@ use crate::store::{self, Input, Part};
 pub(super) fn import(arguments: &cli::Import) -> Outcome {
     let named = |name: &String| FORMATS.iter().copied().find(|format| format.name == *name);
     let wanted = arguments.format.as_ref().and_then(named);
-    let mut stream = String::new();
+    let mut stream = Vec::new();
     for path in &arguments.files {
-        let input = Input::open(path).map_err(Failure::Failed)?;
-        stream.push_str(&imported(path, &input, wanted)?);
+        let imported = imported(path, wanted, &mut |_| false)?
+            .map_err(|problem| failure(path, wanted, &problem))?;
+        records::write(imported, &facts(path), &mut |line| stream.extend(line));
     }
-    let run = session::read(stream.as_bytes());
+    let run = session::read(&stream);
     let path = save(arguments.output.as_deref(), &run, &stream).map_err(Failure::Failed)?;
     print(terminal::table(&run, &style()).as_bytes())?;
     eprintln!("saved: {}", path.display());
     Ok(worth(&run))
 }
 
-/// The record stream of a file of another tool.
+/// What a file of another tool says, or why that is nothing. Lines that `other` takes are not its.
+///
+/// # Errors
+///
+/// It cannot be read.
 pub(super) fn imported(
     path: &Path,
-    input: &Input,
     wanted: Option<&'static import::Format>,
-) -> Result<String, Failure> {
-    let mut source = input.reader().map_err(Failure::Failed)?;
-    let imported = import::read(&mut source, wanted).map_err(|problem| {
-        if matches!(problem, Problem::Unknown) {
-            tell_formats(path, wanted);
-        }
-        Failure::Failed(format!("{}: {problem}", path.display()))
-    })?;
+    other: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<Result<Imported, Problem>, Failure> {
+    let mut input = Input::open(path).map_err(Failure::Failed)?;
+    match import::read_beside(input.reader(), wanted, other) {
+        Err(Problem::Io(error)) => Err(Failure::Failed(input.unreadable(&error))),
+        read => Ok(read),
+    }
+}
+
+/// What is known of an imported file itself.
+pub(super) fn facts(path: &Path) -> [Fact; 2] {
     let name = path.file_name().unwrap_or(path.as_os_str());
-    let facts = [
+    [
         Fact::new("tool", concat!("kernmark ", env!("CARGO_PKG_VERSION"))),
         Fact::new(IMPORTED, name.to_string_lossy()),
-    ];
-    Ok(records::stream(imported, &facts))
+    ]
+}
+
+/// Says why a file was not imported.
+pub(super) fn failure(
+    path: &Path,
+    wanted: Option<&'static import::Format>,
+    problem: &Problem,
+) -> Failure {
+    if matches!(problem, Problem::Unknown(_)) {
+        tell_formats(path, wanted);
+    }
+    Failure::Failed(format!("{}: {problem}", path.display()))
 }
 
 /// What a file was looked through for.
@@ -64,15 +82,15 @@ fn tell_formats(path: &Path, wanted: Option<&'static import::Format>) {
     }
 }
 
-fn save(output: Option<&Path>, run: &Run, stream: &str) -> Result<PathBuf, String> {
+fn save(output: Option<&Path>, run: &Run, stream: &[u8]) -> Result<PathBuf, String> {
     let mut part = if let Some(path) = output {
         Part::create(path)?
     } else {
         let port = run.sessions.first().map_or("import", |one| &one.port);
         // What stands for a seed tells imports of one second apart.
-        let sum = crc32fast::hash(stream.as_bytes());
+        let sum = crc32fast::hash(stream);
         Part::create_in_directory(&store::name(SystemTime::now(), port, sum))?
     };
-    let written = part.write_all(stream.as_bytes());
+    let written = part.write_all(stream);
     part.finish(written)
 }

@@ -1,5 +1,6 @@
 //! JSON, as `doc/run.schema.json` describes it: whole documents, a metric a line.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -43,8 +44,10 @@ pub fn run_within(run: &Run, judgement: &Judgement) -> String {
 
 fn run_parts(run: &Run) -> Vec<(&'static str, String)> {
     let summaries = summarise(run);
+    let known = run.metrics.iter().map(|metric| (&metric.id, metric));
+    let known: HashMap<&String, &Metric> = known.collect();
     let metrics = summaries.iter().map(|summary| {
-        let metric = run.metrics.iter().find(|metric| metric.id == summary.id);
+        let metric = known.get(&summary.id).copied();
         line(&MetricOut::of(summary, metric))
     });
     vec![

@@ -20,9 +20,11 @@
 //!
 //! `-v` (each sample in a line) and latencies of SMI are not read.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
-use super::text::{figure, number};
+use super::text::{figure, number, Unread};
 use super::{Document, Figure, Format, Lines, Reader, Row, Source};
 use crate::histogram::Histogram;
 use crate::run::{Clock, Fact, Stat, Ticks, Unit};
@@ -78,8 +80,13 @@ struct Log {
     sources: Vec<Source>,
     /// Lines of threads of the source that is being read.
     threads: Vec<Thread>,
+    /// Where in these each thread is, by its number.
+    places: HashMap<u64, usize>,
+    /// The thread of the last line.
+    last_thread: u64,
     is_in_nanoseconds: bool,
     table: Option<Table>,
+    unread: Unread,
 }
 
 /// The last `T:` line of a thread.
@@ -125,8 +132,8 @@ impl Reader for Log {
             }
         } else if let Some(table) = &mut self.table {
             table.bins(line);
-        } else if line.contains(" Act:") {
-            self.thread(line);
+        } else if line.contains(" Act:") && self.thread(line).is_none() {
+            self.unread.line(line);
         }
     }
 
@@ -134,6 +141,7 @@ impl Reader for Log {
         self.end_table(None);
         self.end_threads();
         self.sources.retain(|source| !source.rows.is_empty());
+        self.unread.tell(&mut self.sources);
         self.sources
     }
 }
@@ -145,36 +153,19 @@ fn numbers(text: &str) -> Vec<f64> {
 }
 
 impl Log {
-    /// Takes a `T:` line.
-    fn thread(&mut self, line: &str) {
-        let Some(thread) = line.find("T:").and_then(|at| line.get(at + 2..)) else {
-            return;
-        };
+    /// Takes a `T:` line; `None` if it cannot be read.
+    fn thread(&mut self, line: &str) -> Option<()> {
+        let thread = line.find("T:").and_then(|at| line.get(at + 2..))?;
         let between = |from: &str, to: &str| {
             let (_, rest) = thread.split_once(from)?;
             rest.split_once(to).map(|(value, _)| value)
         };
-        let (Some(number), Some(id), Some(cycles)) = (
-            thread.split_once('(').map(|(number, _)| number),
-            between("(", ")"),
-            between("C:", "Min:"),
-        ) else {
-            return;
-        };
         let whole = |text: &str| text.trim().parse::<u64>().ok();
-        let (Some(number), Some(id), Some(cycles)) = (whole(number), whole(id), whole(cycles))
-        else {
-            return;
-        };
-        let (Some(min), Some(act), Some(avg), Some((_, max))) = (
-            between("Min:", "Act:"),
-            between("Act:", " Avg:"),
-            between("Avg:", " Max:"),
-            thread.split_once("Max:"),
-        ) else {
-            return;
-        };
-        let known = self.threads.iter().position(|known| known.number == number);
+        let number = whole(thread.split_once('(')?.0)?;
+        let (id, cycles) = (whole(between("(", ")")?)?, whole(between("C:", "Min:")?)?);
+        let (min, act) = (between("Min:", "Act:")?, between("Act:", " Avg:")?);
+        let (avg, (_, max)) = (between("Avg:", " Max:")?, thread.split_once("Max:")?);
+        let known = self.places.get(&number).copied();
         if known
             .and_then(|at| self.threads.get(at))
             .is_some_and(|known| {
@@ -184,7 +175,8 @@ impl Log {
         {
             self.end_threads();
         }
-        let known = self.threads.iter().position(|known| known.number == number);
+        self.last_thread = number;
+        let known = self.places.get(&number).copied();
         let max = max.split_ascii_whitespace().next().unwrap_or("");
         self.is_in_nanoseconds |= act.len() >= 8 && avg.len() >= 8;
         let settings = between(")", "C:").unwrap_or("").trim().to_owned();
@@ -195,15 +187,19 @@ impl Log {
             about: settings,
             figure: figure(line, summary(cycles, min, avg, max)),
         };
-        match known.and_then(|at| self.threads.get_mut(at)) {
-            Some(known) => *known = thread,
-            None => self.threads.push(thread),
+        if let Some(known) = known.and_then(|at| self.threads.get_mut(at)) {
+            *known = thread;
+        } else {
+            self.places.insert(number, self.threads.len());
+            self.threads.push(thread);
         }
+        Some(())
     }
 
     /// Ends the process whose `T:` lines were read.
     fn end_threads(&mut self) {
         let threads = std::mem::take(&mut self.threads);
+        self.places.clear();
         let is_in_nanoseconds = std::mem::take(&mut self.is_in_nanoseconds);
         if threads.is_empty() {
             return;
@@ -214,6 +210,10 @@ impl Log {
         } else {
             "signaltest"
         };
+        // They come in turns, the last thread last.
+        let is_cut = threads
+            .iter()
+            .any(|thread| thread.number > self.last_thread);
         let rows = threads.into_iter().map(|thread| Row {
             about: thread.about,
             ..Row::new(&name_of_thread(tool, thread.number), thread.figure)
@@ -226,7 +226,10 @@ impl Log {
                 microsecond_clock()
             },
             rows: rows.collect(),
-            cut: None,
+            cut: is_cut.then(|| {
+                let last = self.last_thread;
+                format!("it ends with the line of thread {last}, those of others are older")
+            }),
         });
     }
 
@@ -261,6 +264,7 @@ impl Log {
         });
         // The same threads, with less.
         self.threads.clear();
+        self.places.clear();
         self.is_in_nanoseconds = false;
     }
 }

@@ -12,11 +12,13 @@
 //! process, as where several runs were put into one file. With `replicate: process` each line is a
 //! process of its own; so says kernmark's own export, and its names are then read back as they were.
 //! `--- FAIL` and `--- SKIP` make rows without figures; `FAIL` alone says that a run broke off. `Unit`
-//! lines are passed over.
+//! lines are passed over. What `go test` printed (it has `goos` and `pkg`) ends each package with
+//! `PASS` or `FAIL`; without either the package is cut off.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use super::text::{number, Unread};
 use super::{picosecond_clock, samples, Figure, Format, Lines, Reader, Row, Source};
 use crate::record;
 use crate::run::{Clock, Fact, Unit};
@@ -54,6 +56,10 @@ struct Log {
     places: HashMap<String, HashMap<String, usize>>,
     /// Which processes said that they failed.
     failed: HashSet<usize>,
+    /// Which processes did not say how they ended.
+    unended: HashSet<usize>,
+    is_ended: bool,
+    unread: Unread,
     /// The last indented line: what a benchmark says of itself.
     remark: String,
     /// Whether the next remark is of the result before it.
@@ -73,19 +79,32 @@ struct Measured {
 impl Reader for Log {
     fn line(&mut self, line: &str) {
         if line.starts_with("Benchmark") {
-            self.benchmark(line);
+            if self.benchmark(line).is_none() && is_result(line, 2) {
+                self.unread.line(line);
+            }
+        } else if is_result(line, 3) {
+            // Its name was lost, or something stands before it.
+            self.unread.line(line);
         } else if let Some(rest) = line.trim_start().strip_prefix("--- ") {
             self.verdict(rest);
         } else if line.starts_with([' ', '\t']) {
             self.remark(line.trim());
         } else if line == "FAIL" || line.starts_with("FAIL\t") {
             self.failed.insert(self.process());
+            self.is_ended = true;
+        } else if line == "PASS" || line.starts_with("ok  \t") {
+            self.is_ended = true;
         } else if let Some((key, value)) = line.split_once(':') {
             self.configure(key, value);
         }
     }
 
-    fn finish(self: Box<Self>) -> Vec<Source> {
+    fn finish(mut self: Box<Self>) -> Vec<Source> {
+        self.end_process();
+        if self.facts.iter().all(|fact| fact.name != "goos") {
+            // Who puts results together leaves the ends out.
+            self.unended.clear();
+        }
         let mut packages: HashMap<String, usize> = HashMap::new();
         for name in self.places.into_values().flat_map(HashMap::into_keys) {
             *packages.entry(name).or_insert(0) += 1;
@@ -112,17 +131,25 @@ impl Reader for Log {
             };
             for (process, figure) in result.figures(&clock) {
                 while sources.len() <= process {
-                    let failed = self.failed.contains(&sources.len());
+                    let at = sources.len();
+                    let cut = if self.failed.contains(&at) {
+                        Some("it says FAIL".to_owned())
+                    } else if self.unended.contains(&at) {
+                        Some("its end, `PASS` or `FAIL`, is missing".to_owned())
+                    } else {
+                        None
+                    };
                     sources.push(Source {
                         facts: facts.clone(),
                         clock: clock.clone(),
                         rows: Vec::new(),
-                        cut: failed.then(|| "it says FAIL".to_owned()),
+                        cut,
                     });
                 }
                 sources[process].rows.push(Row::new(name, figure));
             }
         }
+        self.unread.tell(&mut sources);
         sources
     }
 }
@@ -134,13 +161,21 @@ impl Log {
         began.saturating_sub(1)
     }
 
-    fn benchmark(&mut self, line: &str) {
+    /// Notes whether the process that is at work said how it ended.
+    fn end_process(&mut self) {
+        if !self.is_ended && !self.package.is_empty() {
+            self.unended.insert(self.process());
+        }
+        self.is_ended = false;
+    }
+
+    /// Takes a line of results; `None` if it is none.
+    fn benchmark(&mut self, line: &str) -> Option<()> {
         let mut words = line.split_ascii_whitespace();
         let name = words.next().and_then(|name| name.strip_prefix("Benchmark"));
         let iterations = words.next().and_then(|word| word.parse::<u64>().ok());
-        let (Some(name), Some(_)) = (name.filter(|name| is_name(name)), iterations) else {
-            return;
-        };
+        let name = name.filter(|name| is_name(name))?;
+        iterations?;
         let name = self.name(name);
         let mut has_time = false;
         let mut any = None;
@@ -169,6 +204,7 @@ impl Log {
             let why = format!("`{unit}` is no time");
             self.result(&name).without = Some(Figure::Skipped(why));
         }
+        Some(())
     }
 
     fn name<'a>(&self, name: &'a str) -> Cow<'a, str> {
@@ -240,6 +276,7 @@ impl Log {
         }
         match key {
             "pkg" => {
+                self.end_process();
                 *self.began.entry(value.to_owned()).or_insert(0) += 1;
                 value.clone_into(&mut self.package);
             }
@@ -278,6 +315,20 @@ fn instructions() -> Clock {
         unit: Unit::Instructions,
         hz: 0,
     }
+}
+
+/// Whether some words of a line are `2000 87.85 ns/op`: an integer, a number and the unit, or of
+/// these the last so many.
+fn is_result(line: &str, words: usize) -> bool {
+    if !line.contains("ns/op") || line.starts_with("Benchmark") && !is_name(&line[9..]) {
+        return false;
+    }
+    let all: Vec<&str> = line.split_ascii_whitespace().collect();
+    all.windows(3).any(|three| {
+        three[2] == "ns/op"
+            && number(three[1]).is_ok()
+            && (words < 3 || three[0].parse::<u64>().is_ok())
+    })
 }
 
 /// Go wants a name that does not go on with a lower-case letter.

@@ -17,7 +17,7 @@
 //!
 //! The table has no end mark.
 
-use super::text::{figure, number};
+use super::text::{figure, number, Unread};
 use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
 use crate::run::{Fact, Stat};
 
@@ -43,6 +43,7 @@ struct Log {
     facts: Vec<Fact>,
     /// Where in its line the table begins: after what a console puts there.
     column: Option<usize>,
+    unread: Unread,
 }
 
 impl Reader for Log {
@@ -65,6 +66,8 @@ impl Reader for Log {
                 rows: Vec::new(),
                 cut: None,
             });
+        } else if self.column.is_some() && is_like_row(line) {
+            self.unread.line(line);
         }
     }
 
@@ -74,6 +77,7 @@ impl Reader for Log {
         for source in &mut sources {
             without_aggregates(&mut source.rows);
         }
+        self.unread.tell(&mut sources);
         sources
     }
 }
@@ -86,6 +90,13 @@ fn header(line: &str) -> Option<usize> {
         .iter()
         .all(|word| words.next() == Some(word));
     is_one.then_some(at)
+}
+
+/// Whether a line has a time behind its name.
+fn is_like_row(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace().skip(1);
+    let (time, unit) = (words.next(), words.next());
+    time.is_some_and(|time| number(time).is_ok()) && unit.and_then(picoseconds_in).is_some()
 }
 
 fn row(line: &str) -> Option<Row> {

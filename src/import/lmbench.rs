@@ -20,7 +20,9 @@
 //!
 //! A name that comes again is of another process, as is a new first line.
 
-use super::text::{figure, number};
+use std::collections::HashSet;
+
+use super::text::{figure, has_number_before, number, Unread};
 use super::{picosecond_clock, Figure, Format, Lines, Printed, Reader, Row, Source};
 use crate::run::{Fact, Stat};
 
@@ -72,9 +74,12 @@ const FILES: &str = "\"File system latency";
 #[derive(Default)]
 struct Log {
     sources: Vec<Source>,
+    /// The names of the rows of the last source.
+    names: HashSet<String>,
     table: Table,
     /// The source is a file, which ends in its date.
     is_file: bool,
+    unread: Unread,
 }
 
 /// The table that is being read; an empty line ends it.
@@ -99,6 +104,8 @@ impl Reader for Log {
         } else if let Some((name, time)) = microseconds(line) {
             let stat = number(time).map(median_in_microseconds);
             self.push(microseconds_row(name, figure(line, stat)));
+        } else if has_number_before(line, "microseconds") {
+            self.unread.line(line);
         } else if let Some((name, rate)) = line.split_once(" bandwidth: ") {
             let unit = rate.split_ascii_whitespace().next_back().unwrap_or(rate);
             let name = format!("{name} bandwidth");
@@ -112,6 +119,7 @@ impl Reader for Log {
     fn finish(self: Box<Self>) -> Vec<Source> {
         let mut sources = self.sources;
         sources.retain(|source| !source.rows.is_empty());
+        self.unread.tell(&mut sources);
         sources
     }
 }
@@ -158,6 +166,7 @@ fn table(title: &str) -> Table {
 impl Log {
     fn begin(&mut self) {
         self.is_file = false;
+        self.names.clear();
         self.sources.push(Source {
             facts: vec![Fact::new("tool", "lmbench")],
             clock: picosecond_clock(),
@@ -167,10 +176,10 @@ impl Log {
     }
 
     fn push(&mut self, row: Row) {
-        let has_it = |source: &Source| source.rows.iter().any(|known| known.name == row.name);
-        if self.sources.last().is_none_or(has_it) {
+        if self.sources.is_empty() || self.names.contains(&row.name) {
             self.begin();
         }
+        self.names.insert(row.name.clone());
         if let Some(source) = self.sources.last_mut() {
             if self.is_file && source.rows.is_empty() {
                 source.cut = Some("the date at its end is missing".to_owned());
@@ -220,11 +229,16 @@ impl Log {
         match &self.table {
             Table::None => {}
             Table::Times(name) => {
-                if number(first).is_ok() && words.next().is_none() {
-                    let name = format!("{name} {first}");
-                    let stat = number(second).map(median_in_microseconds);
-                    self.push(microseconds_row(&name, figure(line, stat)));
+                if number(first).is_err() {
+                    return;
                 }
+                if words.next().is_some() {
+                    self.unread.line(line);
+                    return;
+                }
+                let name = format!("{name} {first}");
+                let stat = number(second).map(median_in_microseconds);
+                self.push(microseconds_row(&name, figure(line, stat)));
             }
             Table::Files => {
                 let (Some(created), Some(deleted), None) =

@@ -27,12 +27,13 @@ pub mod zephyr_ztest;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
 use aho_corasick::AhoCorasick;
 use memchr::memchr;
 use serde_json::Value;
 
+use self::text::{End, Splitter};
 use crate::histogram::Histogram;
 use crate::run::{Clock, Fact, Stat, Ticks, Unit, PICOSECONDS};
 
@@ -129,9 +130,15 @@ pub struct Document {
 
 /// Reads a format line by line.
 pub trait Reader {
-    /// Takes a line, without its end and without escape sequences of terminals. Lines of the log
-    /// around the format come too; they are passed over.
+    /// Takes a line, without its end, without escape sequences of terminals and without what a
+    /// console puts before it. Lines of the log around the format come too; they are passed over.
     fn line(&mut self, line: &str);
+
+    /// Whether a last line without a line end is whole all the same, as an end mark is. Any other
+    /// may be cut and is no result.
+    fn is_whole(&self, _line: &str) -> bool {
+        false
+    }
 
     /// What the lines said: nothing, if they were not of this format after all.
     fn finish(self: Box<Self>) -> Vec<Source>;
@@ -249,14 +256,53 @@ pub struct Imported {
 pub enum Problem {
     /// Reading failed.
     Io(io::Error),
-    /// It has none of the formats.
-    Unknown,
+    /// It has none of the formats; some of it may not have been read.
+    Unknown(Damage),
     /// It has several of them.
     Ambiguous(Vec<&'static Format>),
     /// It is of this format, and broken.
     Broken(&'static Format, String),
     /// It looks like JSON and is none.
     NotJson(serde_json::Error),
+    /// It is a JSON document of more than 256 MiB.
+    TooLong,
+    /// It holds more results than a run can.
+    TooMany(&'static Format),
+    /// It is packed; this unpacks it.
+    Packed(&'static str),
+    /// It is UTF-16.
+    Utf16,
+}
+
+/// Lines that were not read because they cannot be whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// How many hold NUL bytes, from the first line of a result on: a file was not written whole.
+    pub nul: u64,
+    /// The last one, if it does not end: nobody knows what is missing of it. Else empty.
+    pub last: String,
+}
+
+impl Damage {
+    /// What it is, in one sentence each.
+    fn sentences(&self) -> impl Iterator<Item = String> {
+        let nul = (self.nul > 0).then(|| {
+            let lines = self.nul;
+            format!("lines with NUL bytes, which are not read: {lines} (tr -d '\\000' removes NUL)")
+        });
+        let last = (!self.last.is_empty()).then(|| {
+            let last = &self.last;
+            format!("the last line has no line end, so it may be cut and is not read: `{last}`")
+        });
+        nul.into_iter().chain(last)
+    }
+
+    /// Says it of the last source, which is then not whole.
+    fn tell(&self, sources: &mut [Source]) {
+        for sentence in self.sentences() {
+            text::cut(sources, &sentence);
+        }
+    }
 }
 
 impl From<io::Error> for Problem {
@@ -269,7 +315,12 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::Io(error) => write!(f, "cannot be read: {error}"),
-            Problem::Unknown => f.write_str("neither a run of kernmark nor a format that is known"),
+            Problem::Unknown(damage) => {
+                f.write_str("neither a run of kernmark nor a format that is known")?;
+                damage
+                    .sentences()
+                    .try_for_each(|sentence| write!(f, "; {sentence}"))
+            }
             Problem::Ambiguous(formats) => {
                 let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
                 write!(
@@ -280,13 +331,47 @@ impl fmt::Display for Problem {
             }
             Problem::Broken(format, why) => write!(f, "{}: {why}", format.name),
             Problem::NotJson(error) => write!(f, "looks like JSON and is broken: {error}"),
+            Problem::TooLong => write!(
+                f,
+                "a JSON document of more than {} MiB; split it",
+                LONGEST_DOCUMENT >> 20
+            ),
+            Problem::TooMany(format) => write!(
+                f,
+                "{}: more than {MOST_ROWS} results of one process or boot, or {MOST_ROWS_OF_ALL} \
+                 of all; split it",
+                format.name
+            ),
+            Problem::Packed(unpack) => {
+                write!(f, "it is packed: {unpack} FILE | kernmark show -")
+            }
+            Problem::Utf16 => f.write_str(
+                "it is UTF-16, as PowerShell's `>` writes: iconv -f UTF-16 -t UTF-8 FILE | \
+                 kernmark show -",
+            ),
         }
     }
 }
 
-/// Bytes of a line that are looked at; what is longer is no line of a result. The longest is that
-/// of sel4bench, which prints all that it measured in one.
-const LONGEST_LINE: usize = 16 << 20;
+/// Most rows of one source, and of all: a run keeps a few kilobytes of each that has an id of its
+/// own.
+const MOST_ROWS: usize = 200_000;
+const MOST_ROWS_OF_ALL: usize = 2_000_000;
+
+/// Most bytes of a document, which is read whole.
+const LONGEST_DOCUMENT: u64 = 256 << 20;
+
+/// Bytes of an input that tell what it is.
+const BEGINNING: u64 = 512;
+
+/// What packed files begin with, and what unpacks them.
+const PACKED: [(&[u8], &str); 5] = [
+    (b"\x1f\x8b", "gzip -dc"),
+    (b"\x28\xb5\x2f\xfd", "zstd -dc"),
+    (b"\xfd7zXZ\0", "xz -dc"),
+    (b"BZh", "bzip2 -dc"),
+    (b"PK\x03\x04", "unzip -p"),
+];
 
 /// What some editors put in front of UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -300,20 +385,64 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 ///
 /// It cannot be read, has no known format, several, or is broken.
 pub fn read(input: &mut dyn BufRead, wanted: Option<&'static Format>) -> Result<Imported, Problem> {
+    read_beside(input, wanted, &mut |_| false)
+}
+
+/// The same of what may be something else: each line of the input is first shown to `other`, and
+/// those that it takes are no results. So a pipe, which can be read but once, is looked through for
+/// both.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_beside(
+    input: &mut dyn BufRead,
+    wanted: Option<&'static Format>,
+    other: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<Imported, Problem> {
     let formats: Vec<&'static Format> = match wanted {
         Some(format) => vec![format],
         None => FORMATS.to_vec(),
     };
-    if input.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
-        input.consume(BYTE_ORDER_MARK.len());
+    // A pipe may give its first bytes one by one.
+    let mut beginning = Vec::new();
+    input.take(BEGINNING).read_to_end(&mut beginning)?;
+    if let Some(problem) = not_text(&beginning) {
+        return Err(problem);
     }
-    if looks_like_json(input.fill_buf()?) {
+    let text = beginning.strip_prefix(BYTE_ORDER_MARK);
+    let beginning = text.unwrap_or(&beginning);
+    let is_json = looks_like_json(beginning);
+    let mut input = beginning.chain(input);
+    if is_json {
         let mut text = Vec::new();
-        input.read_to_end(&mut text)?;
+        input.take(LONGEST_DOCUMENT + 1).read_to_end(&mut text)?;
+        if text.len() as u64 > LONGEST_DOCUMENT {
+            return Err(Problem::TooLong);
+        }
+        for line in text.split(|byte| *byte == b'\n') {
+            other(line);
+        }
         let document = serde_json::from_slice(&text).map_err(Problem::NotJson)?;
         return read_document(&document, &formats, wanted.is_some());
     }
-    read_lines(input, &formats)
+    read_lines(&mut input, &formats, other)
+}
+
+/// Why something that begins so is no text that can be read.
+fn not_text(beginning: &[u8]) -> Option<Problem> {
+    let packed = PACKED.iter().find(|(mark, _)| beginning.starts_with(mark));
+    if let Some((_, unpack)) = packed {
+        return Some(Problem::Packed(unpack));
+    }
+    let is_marked = beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff");
+    // ASCII in 16 bits has a NUL in every other place, and only there.
+    let nul_in = |place: usize| {
+        let mut bytes = beginning.iter().skip(place).step_by(2);
+        bytes.len() > 1 && bytes.all(|byte| *byte == 0)
+    };
+    let is_unmarked = nul_in(0) != nul_in(1);
+    (is_marked || is_unmarked).then_some(Problem::Utf16)
 }
 
 /// Whether a file starts as a JSON document of results does: with an object, or an array of such.
@@ -324,6 +453,15 @@ fn looks_like_json(start: &[u8]) -> bool {
         Some((b'[', rest)) => matches!(rest.trim_ascii_start().first(), Some(b'{' | b']')),
         _ => false,
     }
+}
+
+/// What was imported, unless it is more than a run can hold.
+fn bounded(imported: Imported) -> Result<Imported, Problem> {
+    let rows = imported.sources.iter().map(|source| source.rows.len());
+    if rows.clone().any(|rows| rows > MOST_ROWS) || rows.sum::<usize>() > MOST_ROWS_OF_ALL {
+        return Err(Problem::TooMany(imported.format));
+    }
+    Ok(imported)
 }
 
 fn read_document(
@@ -339,19 +477,30 @@ fn read_document(
         .collect();
     let (format, document_format) = one_of(fitting, |(format, _)| format)?;
     let sources = (document_format.read)(document).map_err(|why| Problem::Broken(format, why))?;
-    Ok(Imported { format, sources })
+    bounded(Imported { format, sources })
 }
 
 /// The one that there is.
 fn one_of<T>(mut found: Vec<T>, format: fn(&T) -> &'static Format) -> Result<T, Problem> {
     match found.len() {
-        0 => Err(Problem::Unknown),
+        0 => Err(Problem::Unknown(Damage::default())),
         1 => Ok(found.remove(0)),
         _ => Err(Problem::Ambiguous(found.iter().map(format).collect())),
     }
 }
 
-fn read_lines(input: &mut dyn BufRead, formats: &[&'static Format]) -> Result<Imported, Problem> {
+/// A format of which a first line was seen.
+struct Begun {
+    format: &'static Format,
+    lines: &'static Lines,
+    reader: Box<dyn Reader>,
+}
+
+fn read_lines(
+    input: &mut dyn BufRead,
+    formats: &[&'static Format],
+    other: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<Imported, Problem> {
     let mut waiting: Vec<(&'static Format, &'static Lines)> = formats
         .iter()
         .filter_map(|format| Some((*format, format.lines.as_ref()?)))
@@ -359,111 +508,86 @@ fn read_lines(input: &mut dyn BufRead, formats: &[&'static Format]) -> Result<Im
     let signs = waiting.iter().flat_map(|(_, lines)| lines.signs);
     // All signs at once: most lines of a log hold none.
     let any_sign = AhoCorasick::new(signs).expect("the signs are few");
-    let mut readers: Vec<(&'static Format, Box<dyn Reader>)> = Vec::new();
+    let mut begun: Vec<Begun> = Vec::new();
+    let mut found: Vec<(&'static Format, Vec<Source>)> = Vec::new();
+    let mut damage = Damage::default();
+    let mut splitter = Splitter::new(input);
     let mut line = Vec::new();
-    while next_line(input, &mut line)? {
+    while let Some(end) = splitter.next(&mut line)? {
+        if other(&line) {
+            continue;
+        }
+        if memchr(0, &line).is_some() {
+            damage.nul += 1;
+            // Lines may be missing here. What follows is not taken for what went on before.
+            for one in begun.drain(..) {
+                waiting.push((one.format, one.lines));
+                add(&mut found, one, &damage);
+            }
+            continue;
+        }
         let text = std::str::from_utf8(&line)
             .map_or_else(|_| String::from_utf8_lossy(&line), Cow::Borrowed);
-        let text = without_escapes(&text);
-        if !waiting.is_empty() && any_sign.is_match(text.as_ref()) {
+        let text = text::shown(&text);
+        let text = text::without_prefix(&text);
+        if !waiting.is_empty() && any_sign.is_match(text) {
             waiting.retain(|(format, lines)| {
                 let starts = lines.signs.iter().any(|sign| text.contains(sign));
                 if starts {
-                    readers.push((*format, (lines.reader)()));
+                    if begun.is_empty() && found.is_empty() {
+                        // A serial line gives NUL bytes, too, before a board starts.
+                        damage.nul = 0;
+                    }
+                    let reader = (lines.reader)();
+                    begun.push(Begun {
+                        format,
+                        lines,
+                        reader,
+                    });
                 }
                 !starts
             });
         }
-        for (_, reader) in &mut readers {
-            reader.line(&text);
+        let is_cut = end == End::Input && !text.trim().is_empty() && !text::is_prompt(text);
+        if is_cut {
+            damage.last = text::excerpt(text);
         }
-    }
-    let found = readers
-        .into_iter()
-        .map(|(format, reader)| (format, reader.finish()));
-    let found = found.filter(|(_, sources)| !sources.is_empty()).collect();
-    let (format, sources) = one_of(found, |(format, _)| format)?;
-    Ok(Imported { format, sources })
-}
-
-/// Reads the next line, without its end and no more of it than [`LONGEST_LINE`]; `false` at the end
-/// of the input.
-///
-/// # Errors
-///
-/// Reading failed.
-pub fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    line.clear();
-    let mut any = false;
-    loop {
-        let bytes = match input.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            other => other?,
-        };
-        let end = memchr(b'\n', bytes);
-        let piece = &bytes[..end.unwrap_or(bytes.len())];
-        let room = LONGEST_LINE.saturating_sub(line.len());
-        line.extend_from_slice(&piece[..piece.len().min(room)]);
-        any |= !bytes.is_empty();
-        let used = piece.len() + usize::from(end.is_some());
-        let is_over = end.is_some() || bytes.is_empty();
-        input.consume(used);
-        if is_over {
-            if line.last() == Some(&b'\r') {
-                line.pop();
+        for Begun { reader, .. } in &mut begun {
+            if !is_cut || reader.is_whole(text) {
+                reader.line(text);
+                // What one of them knows to be whole is no result of another.
+                damage.last.clear();
             }
-            return Ok(any);
         }
     }
+    for one in begun {
+        add(&mut found, one, &damage);
+    }
+    if found.is_empty() {
+        return Err(Problem::Unknown(damage));
+    }
+    let (format, sources) = one_of(found, |(format, _)| format)?;
+    bounded(Imported { format, sources })
 }
 
-/// A line without the escape sequences (ECMA-48, `ESC [ ... letter`) with which consoles colour.
-fn without_escapes(line: &str) -> Cow<'_, str> {
-    const ESCAPE: char = '\u{1b}';
-    let Some((first, rest)) = line.split_once(ESCAPE) else {
-        return Cow::Borrowed(line);
-    };
-    let mut clean = first.to_owned();
-    for piece in rest.split(ESCAPE) {
-        let sequence = piece.strip_prefix('[').map(|body| {
-            let end = body.find(|c: char| ('@'..='~').contains(&c));
-            end.map_or("", |end| &body[end + 1..])
-        });
-        clean.push_str(sequence.unwrap_or(piece));
+/// Ends a reader and adds what it has found, with what is wrong up to here.
+fn add(found: &mut Vec<(&'static Format, Vec<Source>)>, begun: Begun, damage: &Damage) {
+    let mut sources = begun.reader.finish();
+    damage.tell(&mut sources);
+    match found
+        .iter_mut()
+        .find(|(format, _)| format.name == begun.format.name)
+    {
+        Some((_, known)) => known.extend(sources),
+        None if sources.is_empty() => {}
+        None => found.push((begun.format, sources)),
     }
-    Cow::Owned(clean)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    fn lines_of(mut input: &[u8]) -> Vec<Vec<u8>> {
-        let (mut lines, mut line) = (Vec::new(), Vec::new());
-        while next_line(&mut input, &mut line).unwrap() {
-            lines.push(line.clone());
-        }
-        lines
-    }
-
-    #[test]
-    fn lines_end_in_lf_or_crlf_or_with_the_input() {
-        assert_eq!(
-            lines_of(b"a\r\n\nb"),
-            [b"a".to_vec(), b"".to_vec(), b"b".to_vec()]
-        );
-        assert_eq!(lines_of(b""), Vec::<Vec<u8>>::new());
-        let long = vec![b'x'; 3 * LONGEST_LINE];
-        assert_eq!(lines_of(&long), [vec![b'x'; LONGEST_LINE]]);
-    }
-
-    #[test]
-    fn colours_of_consoles_do_no_harm() {
-        assert_eq!(without_escapes("\u{1b}[1;32mok\u{1b}[0m 1"), "ok 1");
-        assert_eq!(without_escapes("a\u{1b}b\u{1b}["), "ab");
-        assert!(matches!(without_escapes("plain"), Cow::Borrowed("plain")));
-    }
 
     #[test]
     fn a_log_that_starts_with_a_bracket_is_no_json() {
@@ -482,8 +606,8 @@ mod tests {
     #[test]
     fn what_is_of_no_format_or_broken_is_an_error_that_says_so() {
         let read = |text: &str| read(&mut text.as_bytes(), None).unwrap_err();
-        assert!(matches!(read("nothing\n"), Problem::Unknown));
-        assert!(matches!(read("{\"a\": 1}"), Problem::Unknown));
+        assert!(matches!(read("nothing\n"), Problem::Unknown(_)));
+        assert!(matches!(read("{\"a\": 1}"), Problem::Unknown(_)));
         assert!(matches!(read("{\"a\": 1"), Problem::NotJson(_)));
         let broken = read("{\"results\": [{\"command\": \"a\", \"mean\": 1, \"times\": [\"x\"]}]}");
         let Problem::Broken(format, why) = broken else {
@@ -502,6 +626,16 @@ mod tests {
         let samples = Histogram::from_iter([(Ticks(1_500_000_000_000), 1)]);
         let row = &imported.sources[0].rows[0];
         assert_eq!((&*row.name, &row.figure), ("a", &Figure::Samples(samples)));
+    }
+
+    #[test]
+    fn more_results_than_a_run_can_hold_are_refused() {
+        let row = |at: usize| format!("a{at}: 1 microseconds\n");
+        let rows: String = (0..=MOST_ROWS).map(row).collect();
+        let log = format!("Simple syscall: 1 microseconds\n{rows}");
+        let problem = read(&mut log.as_bytes(), None).unwrap_err();
+        assert!(matches!(problem, Problem::TooMany(_)), "{problem}");
+        assert!(problem.to_string().ends_with("of all; split it"));
     }
 
     #[test]

@@ -63,6 +63,8 @@ struct Bench {
     function: String,
     executed: Option<u64>,
     total: Option<Figure>,
+    /// Whether the time of an operation follows the total.
+    goes_on: bool,
     runs: Vec<Result<f64, String>>,
     rows: Vec<Row>,
     /// What follows is of another benchmark, nobody knows which.
@@ -82,6 +84,11 @@ impl Reader for Log {
     }
 
     fn finish(mut self: Box<Self>) -> Vec<Source> {
+        if let Some(bench) = &mut self.bench {
+            if bench.goes_on {
+                bench.total = None;
+            }
+        }
         self.end();
         self.sources
     }
@@ -118,6 +125,7 @@ impl Log {
             function: String::new(),
             executed: None,
             total: None,
+            goes_on: false,
             runs: Vec::new(),
             rows: Vec::new(),
             is_over: false,
@@ -126,9 +134,15 @@ impl Log {
 
     fn end(&mut self) {
         if let (Some(bench), Some(source)) = (self.bench.take(), self.sources.last_mut()) {
-            if bench.is_over {
+            let why = if bench.is_over {
                 let line = RUNNING.trim_end();
-                let why = format!("a line `{line}` after that of {} is missing", bench.name);
+                Some(format!("a line `{line}` after that of {} is missing", bench.name))
+            } else if bench.runs.is_empty() {
+                None
+            } else {
+                Some(format!("the mean of the runs of {} is missing", bench.name))
+            };
+            if let Some(why) = why {
                 source.cut.get_or_insert(why);
             }
             source.rows.extend(bench.end());
@@ -158,6 +172,7 @@ impl Bench {
             });
         } else if let Some((_, time)) = line.split_once("Total time: ") {
             self.is_over = self.total.is_some();
+            self.goes_on = self.name != "sched/messaging";
             if let (false, Some(seconds)) = (self.is_over, time.trim_end().strip_suffix(" [sec]")) {
                 self.total = Some(total(line, seconds));
             }

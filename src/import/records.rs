@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::{check, Figure, Imported, Row, Source};
 use crate::record;
-use crate::run::{Fact, Stat};
+use crate::run::{Fact, Run, Stat};
+use crate::session::Reader;
 
 /// Most bytes of an id but for the number behind one that comes again: every record that has it
 /// has room for the rest.
@@ -12,10 +13,10 @@ const LONGEST_ID: usize = 72;
 /// Most bytes of any other word.
 const LONGEST_WORD: usize = 40;
 
-/// The stream of what was imported, its figures checked, with `facts` of the file in front.
-#[must_use]
-pub fn stream(imported: Imported, facts: &[Fact]) -> String {
-    let mut stream = Stream::default();
+/// Gives the lines of the stream of what was imported, each with its end, to `take`: `facts` of the
+/// file, then each source with what [`check`] left of its figures.
+pub fn write(imported: Imported, facts: &[Fact], take: &mut dyn FnMut(&[u8])) {
+    let mut stream = Stream { take, next: 0 };
     for fact in facts {
         stream.record("host", &[("name", &fact.name)], Some(&fact.value));
     }
@@ -23,28 +24,34 @@ pub fn stream(imported: Imported, facts: &[Fact]) -> String {
         check::check(&mut source);
         stream.source(&source, imported.format.name);
     }
-    stream.text
 }
 
-#[derive(Default)]
-struct Stream {
-    text: String,
+/// What was imported as a run, without keeping its stream.
+#[must_use]
+pub fn run(imported: Imported, facts: &[Fact]) -> Run {
+    let mut reader = Reader::new();
+    write(imported, facts, &mut |line| drop(reader.line(line)));
+    reader.finish()
+}
+
+struct Stream<'a> {
+    take: &'a mut dyn FnMut(&[u8]),
     /// The number that the session's next record has.
     next: u64,
 }
 
-impl Stream {
-    fn lines(&mut self, lines: &[String]) {
-        for line in lines {
-            self.text.push_str(line);
-            self.text.push('\n');
+impl Stream<'_> {
+    fn lines(&mut self, mut lines: Vec<String>) {
+        for line in &mut lines {
+            line.push('\n');
+            (self.take)(line.as_bytes());
         }
         self.next += lines.len() as u64;
     }
 
     fn record(&mut self, kind: &str, pairs: &[(&str, &str)], text: Option<&str>) {
         let lines = record::write(self.next, kind, pairs, text);
-        self.lines(&lines);
+        self.lines(lines);
     }
 
     fn source(&mut self, source: &Source, format: &str) {
@@ -107,7 +114,7 @@ impl Stream {
                 self.plan(id, &samples);
                 let counts: Vec<(u64, u64)> = histogram.iter().map(|(t, n)| (t.0, n)).collect();
                 let lines = record::write_hist(self.next, id, 0, &counts);
-                self.lines(&lines);
+                self.lines(lines);
                 ("ok", None)
             }
             Figure::Summary(stat) => {
@@ -230,8 +237,7 @@ mod tests {
     use super::*;
     use crate::histogram::Histogram;
     use crate::import::hyperfine;
-    use crate::run::{Clock, Outcome, Run, Ticks, Unit};
-    use crate::session;
+    use crate::run::{Clock, Outcome, Ticks, Unit};
     use proptest::prelude::*;
 
     fn written(sources: Vec<Source>) -> Run {
@@ -239,7 +245,7 @@ mod tests {
             format: &hyperfine::FORMAT,
             sources,
         };
-        session::read(stream(imported, &[]).as_bytes())
+        run(imported, &[])
     }
 
     fn source(rows: Vec<Row>) -> Source {

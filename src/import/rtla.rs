@@ -21,7 +21,7 @@
 //! Without their header (`--no-header`), index or summary they are not read. A row is named as its
 //! column in `hist`.
 
-use super::text::{figure, number};
+use super::text::{figure, number, Unread};
 use super::{Figure, Format, Lines, Reader, Row, Source};
 use crate::histogram::Histogram;
 use crate::run::{Clock, Fact, Stat, Ticks, Unit};
@@ -45,6 +45,7 @@ const TOP: &str = "IRQ Timer Latency (";
 struct Log {
     sources: Vec<Source>,
     table: Option<Table>,
+    unread: Unread,
 }
 
 enum Table {
@@ -78,6 +79,8 @@ struct Column {
 struct Top {
     is_in_nanoseconds: bool,
     duration: String,
+    /// Those of the table before it.
+    before: Vec<Row>,
     rows: Vec<Row>,
 }
 
@@ -93,12 +96,18 @@ impl Reader for Log {
             // The same process shows its next table; another one begins at 0 again.
             let duration = before.trim().trim_end_matches('|').trim();
             let is_later = |top: &Top| seconds(duration) > seconds(&top.duration);
-            if !matches!(&self.table, Some(Table::Top(top)) if is_later(top)) {
-                self.end();
-            }
+            let before = match self.table.take() {
+                Some(Table::Top(top)) if is_later(&top) => top.whole().0,
+                other => {
+                    self.table = other;
+                    self.end();
+                    Vec::new()
+                }
+            };
             self.table = Some(Table::Top(Top {
                 is_in_nanoseconds: after.starts_with("ns"),
                 duration: duration.to_owned(),
+                before,
                 rows: Vec::new(),
             }));
         } else if let Some(Table::Hist(hist)) = &mut self.table {
@@ -107,12 +116,15 @@ impl Reader for Log {
                 self.end();
             }
         } else if let Some(Table::Top(top)) = &mut self.table {
-            top.line(line);
+            if line.contains('|') && line.contains('#') && top.line(line).is_none() {
+                self.unread.line(line);
+            }
         }
     }
 
     fn finish(mut self: Box<Self>) -> Vec<Source> {
         self.end();
+        self.unread.tell(&mut self.sources);
         self.sources
     }
 }
@@ -145,7 +157,7 @@ fn clock(is_in_nanoseconds: bool) -> Clock {
 impl Log {
     /// Ends the table that is being read.
     fn end(&mut self) {
-        let (is_in_nanoseconds, duration, rows, is_cut) = match self.table.take() {
+        let (is_in_nanoseconds, duration, rows, cut) = match self.table.take() {
             None => return,
             Some(Table::Hist(hist)) => {
                 let is_cut = hist.columns.iter().any(|column| column.max.is_none());
@@ -154,9 +166,15 @@ impl Log {
                     .iter()
                     .map(|column| column.row(hist.is_damaged));
                 let rows = rows.collect();
-                (hist.is_in_nanoseconds, hist.duration, rows, is_cut)
+                let cut = is_cut.then_some("its summary (`count:` to `max:`) is missing");
+                (hist.is_in_nanoseconds, hist.duration, rows, cut)
             }
-            Some(Table::Top(top)) => (top.is_in_nanoseconds, top.duration, top.rows, false),
+            Some(Table::Top(top)) => {
+                let (is_in_nanoseconds, duration) = (top.is_in_nanoseconds, top.duration.clone());
+                let (rows, is_cut) = top.whole();
+                let cut = is_cut.then_some("its last table is cut off; the one before it is read");
+                (is_in_nanoseconds, duration, rows, cut)
+            }
         };
         if rows.is_empty() {
             return;
@@ -168,7 +186,7 @@ impl Log {
             ],
             clock: clock(is_in_nanoseconds),
             rows,
-            cut: is_cut.then(|| "its summary (`count:` to `max:`) is missing".to_owned()),
+            cut: cut.map(str::to_owned),
         });
     }
 }
@@ -296,22 +314,26 @@ fn divisor(a: u64, b: u64) -> u64 {
 }
 
 impl Top {
+    /// The rows of the last table that is whole, and whether a later one is not: each has as many
+    /// CPUs as the one before.
+    fn whole(self) -> (Vec<Row>, bool) {
+        if self.rows.len() < self.before.len() {
+            (self.before, true)
+        } else {
+            (self.rows, false)
+        }
+    }
+
     /// `  0 #599979    |        0         0         0        64 | ...`: the values of a CPU.
-    fn line(&mut self, line: &str) {
-        let Some((cpu, values)) = line.split_once('|') else {
-            return;
-        };
-        let Some((cpu, count)) = cpu.split_once('#') else {
-            return;
-        };
+    fn line(&mut self, line: &str) -> Option<()> {
+        let (cpu, values) = line.split_once('|')?;
+        let (cpu, count) = cpu.split_once('#')?;
         // A console's prefix may stand before the CPU.
         let cpu = cpu
             .split_ascii_whitespace()
             .next_back()
             .map(str::parse::<u64>);
-        let (Some(Ok(cpu)), Ok(samples)) = (cpu, count.trim().parse()) else {
-            return;
-        };
+        let (cpu, samples) = (cpu?.ok()?, count.trim().parse().ok()?);
         for (what, values) in ["IRQ", "Thr", "Usr"].iter().zip(values.split('|')) {
             let mut values = values.split_ascii_whitespace().skip(1);
             let mut next = || number(values.next().unwrap_or(""));
@@ -326,5 +348,6 @@ impl Top {
             let name = format!("{what}-{cpu:03}");
             self.rows.push(Row::new(&name, figure(line, stat())));
         }
+        Some(())
     }
 }

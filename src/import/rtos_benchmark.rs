@@ -16,11 +16,12 @@
 //! Sections have rows of the same title (`Create`, `Send`), so a row's name is the title of its
 //! section, without the word `stats`, and its own: `Mutex: Lock (no owner)`.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::text::{figure, number, whole};
+use super::text::{figure, number, whole, Unread};
 use super::{picosecond_clock, Figure, Format, Lines, Printed, Reader, Row, Source};
 use crate::run::{Fact, Stat};
 
@@ -54,8 +55,11 @@ const NAME_WIDTH: usize = 40;
 #[derive(Default)]
 struct Log {
     sources: Vec<Source>,
+    /// The names of the rows of the last source.
+    names: HashSet<String>,
     section: String,
     is_started: bool,
+    unread: Unread,
 }
 
 impl Reader for Log {
@@ -97,9 +101,14 @@ impl Reader for Log {
         }
     }
 
+    fn is_whole(&self, line: &str) -> bool {
+        line.trim_end().ends_with(END)
+    }
+
     fn finish(self: Box<Self>) -> Vec<Source> {
         let mut sources = self.sources;
         sources.retain(|source| !source.rows.is_empty());
+        self.unread.tell(&mut sources);
         sources
     }
 }
@@ -107,6 +116,7 @@ impl Reader for Log {
 impl Log {
     fn begin(&mut self) {
         self.is_started = false;
+        self.names.clear();
         self.sources.push(Source {
             facts: vec![Fact::new("tool", "rtos-benchmark")],
             clock: picosecond_clock(),
@@ -152,10 +162,17 @@ impl Log {
         let Some((before, values)) = line.rsplit_once(':') else {
             return;
         };
-        let mut values = values.split(',').map(str::trim);
+        let mut three = values.split(',').map(str::trim);
         let (Some(mean), Some(min), Some(max), None) =
-            (values.next(), values.next(), values.next(), values.next())
+            (three.next(), three.next(), three.next(), three.next())
         else {
+            if values.contains(',')
+                && values
+                    .trim_start()
+                    .starts_with(|c: char| c.is_ascii_digit())
+            {
+                self.unread.line(line);
+            }
             return;
         };
         // What a console puts before the line stands before the name's field.
@@ -174,8 +191,7 @@ impl Log {
         } else {
             figure(line, summary(mean, min, max))
         };
-        let again = |source: &Source| source.rows.iter().any(|row| row.name == name);
-        if self.sources.last().is_some_and(again) {
+        if self.names.contains(&name) {
             // Booted anew in a log that does not hold the first lines of a boot.
             self.begin();
         }
@@ -183,6 +199,7 @@ impl Log {
             printed: Some(NANOSECONDS),
             ..Row::new(&name, figure)
         });
+        self.names.insert(name);
     }
 }
 

@@ -229,6 +229,11 @@ impl Reader for Log {
         }
     }
 
+    /// Brackets say what of the JSON is whole.
+    fn is_whole(&self, _line: &str) -> bool {
+        true
+    }
+
     fn finish(mut self: Box<Self>) -> Vec<Source> {
         self.end(Some("END JSON OUTPUT is missing"));
         self.sources

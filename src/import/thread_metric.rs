@@ -18,6 +18,9 @@
 //!
 //! The counters of single threads, which some ports print, are not read. Nothing marks the end.
 
+use std::collections::HashMap;
+
+use super::text::Unread;
 use super::{picosecond_clock, picoseconds, Figure, Format, Lines, Reader, Row, Source};
 use crate::histogram::Histogram;
 use crate::run::Fact;
@@ -43,8 +46,11 @@ const USUAL_PERIOD: u64 = 30;
 #[derive(Default)]
 struct Log {
     boots: Vec<Vec<Test>>,
+    /// Where each test of the last boot is, by its name.
+    places: HashMap<String, usize>,
     /// A period was announced and its total has not come.
     period: Option<Period>,
+    unread: Unread,
 }
 
 /// What one boot says of a test; there is one, unless a program runs several.
@@ -66,6 +72,7 @@ impl Reader for Log {
         if let Some((_, title)) = line.split_once(TITLE) {
             self.end_period(None);
             let Some((name, seconds)) = title.split_once(TIME) else {
+                self.unread.line(line);
                 return;
             };
             let (seconds, error) = match seconds.trim().parse() {
@@ -92,7 +99,9 @@ impl Reader for Log {
 
     fn finish(mut self: Box<Self>) -> Vec<Source> {
         self.end_period(None);
-        self.boots.into_iter().map(source).collect()
+        let mut sources: Vec<Source> = self.boots.into_iter().map(source).collect();
+        self.unread.tell(&mut sources);
+        sources
     }
 }
 
@@ -109,14 +118,15 @@ impl Log {
         if self.boots.is_empty() {
             self.boots.push(Vec::new());
         }
-        let known = |tests: &[Test]| tests.iter().position(|test| test.name == period.name);
-        let before = self.boots.last().and_then(|tests| tests.get(known(tests)?));
+        let known = self.places.get(&period.name);
+        let before = self.boots.last().and_then(|tests| tests.get(*known?));
         let is_before = |test: &Test| test.seconds().is_some_and(|last| period.seconds <= last);
         if before.is_some_and(is_before) && period.error.is_none() {
             self.boots.push(Vec::new());
+            self.places.clear();
         }
         let tests = self.boots.last_mut().expect("there is one");
-        let at = known(tests).unwrap_or_else(|| {
+        let at = *self.places.entry(period.name.clone()).or_insert_with(|| {
             tests.push(Test {
                 name: period.name.clone(),
                 periods: Vec::new(),

@@ -16,6 +16,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::text::Unread;
 use super::zephyr::cycles;
 use super::zephyr_latency::{mean, name_and_about};
 use super::{Document, Format, Lines, Reader, Row, Source};
@@ -128,6 +129,7 @@ struct Recording {
     /// The names of its columns; none before its head.
     head: Vec<String>,
     rows: Vec<Row>,
+    unread: Unread,
 }
 
 impl Reader for Recording {
@@ -137,11 +139,10 @@ impl Reader for Recording {
             self.head = fields.into_iter().map(Cow::into_owned).collect();
         } else if fields.len() == self.head.len() {
             let column = |name: &str| self.head.iter().position(|column| column == name);
-            // A line of a log may have as many commas.
-            if !line.starts_with('[') {
-                self.rows
-                    .extend(row(|name| fields.get(column(name)?).map(Cow::as_ref)));
-            }
+            self.rows
+                .extend(row(|name| fields.get(column(name)?).map(Cow::as_ref)));
+        } else if fields.len() > 1 {
+            self.unread.line(line);
         }
     }
 
@@ -149,12 +150,14 @@ impl Reader for Recording {
         if self.rows.is_empty() {
             return Vec::new();
         }
-        vec![Source {
+        let mut sources = vec![Source {
             facts: vec![Fact::new("tool", "twister")],
             clock: cycles(),
             rows: self.rows,
             cut: None,
-        }]
+        }];
+        self.unread.tell(&mut sources);
+        sources
     }
 }
 

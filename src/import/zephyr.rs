@@ -1,10 +1,11 @@
 //! What the logs of all Zephyr applications have in common: the banner of a boot, the mark at the
-//! end, and what consoles put before a line.
+//! end, and labels before a line.
 
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::text::Unread;
 use super::{Row, Source};
 use crate::run::{Clock, Fact, Unit};
 
@@ -55,6 +56,12 @@ pub(super) fn mark(line: &str) -> Option<Mark<'_>> {
     }
 }
 
+/// Whether a line is an end mark to its last letter, though its line end is missing.
+pub(super) fn is_end_mark(line: &str) -> bool {
+    let line = line.trim_end();
+    line.ends_with(SUCCESSFUL) || line.ends_with(FAILED)
+}
+
 /// The boots that a log tells of, each a source.
 pub(super) struct Boots {
     tool: &'static str,
@@ -64,6 +71,7 @@ pub(super) struct Boots {
     has_begun: bool,
     is_ended: bool,
     cut: Option<String>,
+    unread: Unread,
 }
 
 impl Boots {
@@ -77,6 +85,7 @@ impl Boots {
             has_begun: false,
             is_ended: false,
             cut: None,
+            unread: Unread::default(),
         }
     }
 
@@ -129,6 +138,11 @@ impl Boots {
         self.rows.push(row);
     }
 
+    /// Takes a line that looks like a row and cannot be read.
+    pub(super) fn unread(&mut self, line: &str) {
+        self.unread.line(line);
+    }
+
     /// The last row of this boot.
     pub(super) fn last_row(&mut self) -> Option<&mut Row> {
         self.rows.last_mut()
@@ -156,6 +170,7 @@ impl Boots {
                 rows,
                 cut,
             });
+            std::mem::take(&mut self.unread).tell(&mut self.sources);
         }
         self.has_begun = false;
         self.is_ended = false;
@@ -172,20 +187,10 @@ pub(super) fn cycles() -> Clock {
     }
 }
 
-/// A line without what a console put before it: times, levels and names of modules. No benchmark
-/// has a name with a colon and a blank in it.
-pub(super) fn without_prefix(line: &str) -> &str {
-    let line = line.rsplit_once(": ").map_or(line, |(_, rest)| rest);
-    let mut line = line.trim();
-    while let Some((prefix, rest)) = line.split_once(char::is_whitespace) {
-        let is_time = prefix.starts_with(|c: char| c.is_ascii_digit()) && prefix.contains(':');
-        let is_bracketed = prefix.starts_with('[') && prefix.ends_with(']');
-        if !is_time && !is_bracketed {
-            break;
-        }
-        line = rest.trim_start();
-    }
-    line
+/// A line without a label that a console put before it. No benchmark has a name with a colon and a
+/// blank in it.
+pub(super) fn without_label(line: &str) -> &str {
+    line.rsplit_once(": ").map_or(line, |(_, rest)| rest).trim()
 }
 
 /// A number as `printk` writes it; the error is what a row without one says.

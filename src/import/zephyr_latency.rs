@@ -37,7 +37,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::text::whole;
-use super::zephyr::{mark, number, without_prefix, Boots, BOOT_SIGNS, END_SIGN};
+use super::zephyr::{is_end_mark, mark, number, without_label, Boots, BOOT_SIGNS, END_SIGN};
 use super::{Figure, Format, Lines, Reader, Row, Source};
 use crate::run::Stat;
 
@@ -118,7 +118,13 @@ impl Reader for Log {
         } else if line.contains(TICK_OCCURRED) {
             let why = "it says `Error: tick occurred` where there would have been a row";
             self.boots.cut(why.to_owned());
+        } else if line.contains(CYCLES) {
+            self.boots.unread(line);
         }
+    }
+
+    fn is_whole(&self, line: &str) -> bool {
+        is_end_mark(line)
     }
 
     fn finish(self: Box<Self>) -> Vec<Source> {
@@ -247,7 +253,7 @@ fn whole_mean(name: &str, about: &str, cycles: &str, nanoseconds: &str) -> Row {
 
 /// What stands before the colon: a name, and what it is after a dash.
 pub(super) fn name_and_about(title: &str) -> Option<(&str, &str)> {
-    let title = without_prefix(title);
+    let title = without_label(title);
     let (name, about) = title.split_once(" - ").unwrap_or((title, ""));
     let name = name.trim();
     (!name.is_empty()).then_some((name, about.trim()))

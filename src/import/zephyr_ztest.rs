@@ -19,7 +19,7 @@
 //! `Iterations` in text. Not read: other percentiles, the standard error, outliers, and the cold
 //! first run (rows `C`). CSV has no head; it begins with the banner of the boot.
 
-use super::zephyr::{mark, number, without_prefix, Boots, BOOT_SIGNS};
+use super::zephyr::{is_end_mark, mark, number, without_label, Boots, BOOT_SIGNS};
 use super::{Figure, Format, Lines, Reader, Row, Source};
 use crate::run::Stat;
 
@@ -58,6 +58,7 @@ struct Report {
     stat: Stat,
     /// The 50th percentile, until the next one shows that its line was whole.
     p50: Option<f64>,
+    has_outliers: bool,
     /// Of all iterations.
     nanoseconds: Option<f64>,
     failed: Option<String>,
@@ -74,7 +75,7 @@ enum Told {
 
 impl Reader for Log {
     fn line(&mut self, line: &str) {
-        let text = without_prefix(line);
+        let text = without_label(line);
         if let Some(row) = csv_row(text) {
             self.boots.row(row);
         } else if let Some((name, count, p50)) = csv_percentiles(text) {
@@ -104,7 +105,14 @@ impl Reader for Log {
         }
     }
 
+    fn is_whole(&self, line: &str) -> bool {
+        is_end_mark(line)
+    }
+
     fn finish(mut self: Box<Self>) -> Vec<Source> {
+        if let Some(report) = &mut self.report {
+            report.ends_the_log();
+        }
         self.close_report();
         self.boots.finish()
     }
@@ -151,6 +159,7 @@ impl Report {
             told: Told::Name,
             stat: Stat::blank(1),
             p50: None,
+            has_outliers: false,
             nanoseconds: None,
             failed: None,
         }
@@ -166,6 +175,8 @@ impl Report {
             self.stat.mean = self.number(first);
         } else if name.ends_with("Standard deviation(s)") {
             self.stat.deviation = self.number(first);
+        } else if name.ends_with("Outliers") {
+            self.has_outliers = true;
         } else if name.ends_with("Min") {
             self.stat.min = self.number(first);
         } else if name.ends_with("Max") {
@@ -211,6 +222,14 @@ impl Report {
                 self.failed.get_or_insert(why);
                 None
             }
+        }
+    }
+
+    /// Notes that nothing follows: percentiles may be missing, which versions that count outliers
+    /// print behind the rest.
+    fn ends_the_log(&mut self) {
+        if self.has_outliers && self.stat.median.is_none() {
+            self.told = self.told.min(Told::Part);
         }
     }
 

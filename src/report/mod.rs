@@ -1,6 +1,6 @@
 //! What people read: each report is text made from values, without I/O.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use crate::run::{Fact, Metric, Outcome, Replicate, Run, Session, Unit, PICOSECONDS};
@@ -100,19 +100,12 @@ pub const IMPORTED: &str = "imported";
 fn of_import(run: &Run) -> Vec<(&'static str, Vec<String>)> {
     let files = run.host.iter().filter(|fact| fact.name == IMPORTED);
     let formats = different(run, |session| session.port.clone());
-    let told = |(name, value): &(&str, &str)| format!("{} {value}", name.replace('_', " "));
-    let facts = different(run, |session| {
-        let facts = session.facts.iter();
-        facts
-            .map(|fact| (fact.name.as_str(), fact.value.as_str()))
-            .collect::<Vec<_>>()
-    });
-    let mut source: Vec<String> = Vec::new();
-    for text in facts.iter().flatten().map(told) {
-        if !source.contains(&text) {
-            source.push(text);
-        }
-    }
+    let told = |(name, value): (&str, &str)| format!("{} {value}", name.replace('_', " "));
+    let facts = run.sessions.iter().flat_map(|session| &session.facts);
+    let facts = facts.map(|fact| (fact.name.as_str(), fact.value.as_str()));
+    let mut seen: HashSet<(&str, &str)> = HashSet::new();
+    let source = facts.filter(|fact| seen.insert(*fact)).map(told);
+    let source: Vec<String> = source.collect();
     let mut lines = vec![
         ("imported", files.map(|fact| fact.value.clone()).collect()),
         ("format", formats),
@@ -348,6 +341,7 @@ impl Problem {
 #[must_use]
 pub fn problems(summaries: &[Summary]) -> Vec<Problem> {
     let mut problems: Vec<Problem> = Vec::new();
+    let mut places: HashMap<(Status, &str), usize> = HashMap::new();
     for summary in summaries {
         let reasons: Vec<&str> = match summary.status {
             Status::Ok => {
@@ -363,17 +357,18 @@ pub fn problems(summaries: &[Summary]) -> Vec<Problem> {
                 _ => summary.tried - summary.replicates,
             };
             let metric = (summary.id.clone(), lost, summary.tried);
-            let known = problems
-                .iter_mut()
-                .find(|p| p.status == summary.status && p.reason == reason);
-            match known {
-                Some(problem) if problem.metrics.contains(&metric) => {}
-                Some(problem) => problem.metrics.push(metric),
-                None => problems.push(Problem {
+            let place = *places.entry((summary.status, reason)).or_insert_with(|| {
+                problems.push(Problem {
                     status: summary.status,
                     reason: reason.to_owned(),
-                    metrics: vec![metric],
-                }),
+                    metrics: Vec::new(),
+                });
+                problems.len() - 1
+            });
+            let metrics = &mut problems[place].metrics;
+            // A reason that comes again is of the metric that was the last.
+            if metrics.last() != Some(&metric) {
+                metrics.push(metric);
             }
         }
     }

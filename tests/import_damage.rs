@@ -1,0 +1,556 @@
+//! Damaged copies of every capture: each gives the right number or none.
+//!
+//! A number is wrong when the undamaged capture has another one under its id, or no such id. Two
+//! kinds of captures tell of a measurement as it goes on, so that what was cut off earlier gives
+//! what was true then: samples that come line by line (those that came are kept), and the lines of
+//! cyclictest and `rtla timerlat top`, which are printed again and again (those of [`GROWING`]; a
+//! copy may give any of them).
+//!
+//! Harmless damage (line ends, prefixes of consoles, gzip) must lose nothing at all.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use flate2::write::GzEncoder;
+use flate2::Compression;
+use kernmark::histogram::Histogram;
+use kernmark::import::{self, Figure, Imported, Problem, Source};
+use kernmark::run::Stat;
+use kernmark::store;
+use seen::Seen;
+use tempfile::TempDir;
+
+#[path = "common/seen.rs"]
+mod seen;
+
+/// Captures that repeat their rows with more samples each time, two of them made here.
+const GROWING: [&str; 2] = ["made-cyclictest.txt", "made-rtla-top.txt"];
+
+/// What consoles, loggers and mail put before a line.
+const PREFIXES: [&str; 14] = [
+    "[2026-01-01 12:34:56] ",
+    "[   12.345678] ",
+    "<6>[   12.345678][    T1] ",
+    "[Thu Jan  1 12:34:56 2026] ",
+    "Jan 01 12:34:56 board bench[123]: ",
+    "Jan 01 12:34:56.123456 board kernel: [   12.345678] ",
+    "2026-01-01T12:34:56.123456+00:00 board bench[123]: ",
+    "2026-01-01T12:34:56.1234567Z ",
+    "1767225600.123456 ",
+    "12:34:56.789 ",
+    "[00:00:01.234,000] <inf> app: ",
+    "-> ",
+    "> ",
+    "\u{1b}]0;a title 7\u{7}\u{1b}[32m",
+];
+
+/// What a figure is, for comparing.
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    Samples(Histogram),
+    Summary(Stat),
+}
+
+/// What a capture or a copy of it gives: the figures of each id, in the order of the sources, and
+/// whether it says that it is not whole.
+#[derive(Debug, Default, PartialEq)]
+struct Told {
+    values: HashMap<String, Vec<Value>>,
+    rows: usize,
+    is_cut: bool,
+}
+
+fn captures() -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/import");
+    let entries = fs::read_dir(folder).expect("the captures");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    files.sort();
+    let named = |file: &PathBuf| {
+        let name = file.file_name().expect("a name").to_string_lossy();
+        (name.into_owned(), fs::read(file).expect("a capture"))
+    };
+    let mut captures: Vec<_> = files.iter().map(named).collect();
+    captures.push((GROWING[0].to_owned(), cyclictest_at_work().into_bytes()));
+    captures.push((GROWING[1].to_owned(), rtla_at_work().into_bytes()));
+    captures
+}
+
+/// Lines of threads, as cyclictest prints them without -q while it runs.
+fn cyclictest_at_work() -> String {
+    let mut out = String::from("# /dev/cpu_dma_latency set to 0us\n");
+    for round in 1..30 {
+        for thread in 0..3 {
+            let (count, max) = (round * 1000 / (thread + 1), 50 + 7 * round);
+            let _ = writeln!(
+                out,
+                "T: {thread} ( {}) P:80 I:{} C:{count:>7} Min:{:>7} Act:{:>5} Avg:{:>5} Max:{max:>8}",
+                4000 + thread,
+                1000 + 500 * thread,
+                3 + thread,
+                10 + round % 7,
+                20 + round,
+            );
+        }
+    }
+    out
+}
+
+/// Tables, as `rtla timerlat top` prints them while it runs.
+fn rtla_at_work() -> String {
+    let mut out = String::new();
+    for second in 1..12 {
+        let _ = write!(
+                out,
+            "{:37}Timer Latency\n  0 00:00:{second:02}   |          IRQ Timer Latency (us)        \
+             |         Thread Timer Latency (us)\nCPU COUNT      |      cur       min       avg       \
+             max |      cur       min       avg       max\n",
+            ""
+        );
+        for cpu in 0..4 {
+            let max = 10 + 3 * second + cpu;
+            let _ = writeln!(
+                out,
+                "{cpu:3} #{:<9} |{:>9} {:>9} {:>9} {max:>9} |{:>9} {:>9} {:>9} {:>9}",
+                second * 1000,
+                1,
+                0,
+                1 + cpu,
+                4,
+                2,
+                3 + second,
+                max * 2,
+            );
+        }
+    }
+    out
+}
+
+/// Reads as a file is read.
+fn read(bytes: &[u8]) -> Result<Imported, Problem> {
+    let mut input = store::unpacked(bytes)?;
+    import::read(input.as_mut(), None)
+}
+
+/// What a file gives. Figures that cannot be right are checked as for any user.
+fn told(bytes: &[u8]) -> Option<Told> {
+    let imported = read(bytes).ok()?;
+    let mut told = Told {
+        is_cut: imported
+            .sources
+            .iter()
+            .any(|source: &Source| source.cut.is_some()),
+        ..Told::default()
+    };
+    let figures = imported.sources.iter().flat_map(|source| &source.rows);
+    for row in figures {
+        told.rows += 1;
+        let value = match &row.figure {
+            Figure::Samples(samples) => Value::Samples(samples.clone()),
+            Figure::Summary(stat) => Value::Summary(stat.clone()),
+            Figure::Skipped(_) | Figure::Failed(_) => continue,
+        };
+        told.values.entry(row.name.clone()).or_default().push(value);
+    }
+    Some(told)
+}
+
+/// Whether all samples are among those of another distribution.
+fn is_part(part: &Histogram, whole: &Histogram) -> bool {
+    let mut counts: HashMap<u64, u64> = whole.iter().map(|(t, n)| (t.0, n)).collect();
+    part.iter()
+        .all(|(ticks, count)| counts.remove(&ticks.0).is_some_and(|there| count <= there))
+}
+
+/// What is wrong with the numbers of a copy.
+fn wrong(copy: &Told, whole: &Told, states: &[Told]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (id, values) in &copy.values {
+        // Go's names have the package before them where a later one has the same.
+        let is_it = |name: &str| {
+            let package = name.strip_suffix(id.as_str());
+            package.is_some_and(|package| package.is_empty() || package.ends_with('.'))
+        };
+        let there = |told: &Told| -> Vec<Value> {
+            let named = told.values.iter().filter(|(name, _)| is_it(name));
+            named.flat_map(|(_, values)| values.clone()).collect()
+        };
+        let mut right = there(whole);
+        right.extend(states.iter().flat_map(there));
+        for value in values {
+            let is_right = right.iter().any(|right| match (value, right) {
+                (Value::Samples(part), Value::Samples(all)) => is_part(part, all),
+                (value, right) => value == right,
+            });
+            if !is_right {
+                wrong.push(format!("{id}: {value:?}"));
+            }
+        }
+    }
+    wrong
+}
+
+/// What the whole capture gave at the end of each of its lines.
+fn states(name: &str, whole: &[u8]) -> Vec<Told> {
+    if !GROWING.contains(&name) {
+        return Vec::new();
+    }
+    let ends = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    let states = ends.filter_map(|(end, _)| told(&whole[..=end]));
+    states.collect()
+}
+
+fn lines(bytes: &[u8], edit: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    lines.flat_map(edit).collect()
+}
+
+fn with_ends(bytes: &[u8], end: &[u8]) -> Vec<u8> {
+    lines(bytes, |line| match line.strip_suffix(b"\n") {
+        Some(line) => [line, end].concat(),
+        None => line.to_vec(),
+    })
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(bytes).expect("memory");
+    packer.finish().expect("memory")
+}
+
+fn utf16(bytes: &[u8], begin: &str) -> Vec<u8> {
+    let text = format!("{begin}{}", String::from_utf8_lossy(bytes));
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+/// Damage that must not lose anything; prefixes only where lines are read.
+fn harmless(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut copies = vec![
+        ("CR LF".to_owned(), with_ends(bytes, b"\r\n")),
+        ("CR CR LF".to_owned(), with_ends(bytes, b"\r\r\n")),
+        ("CR".to_owned(), with_ends(bytes, b"\r")),
+        ("gzip".to_owned(), packed(bytes)),
+        (
+            "a mark of the byte order".to_owned(),
+            [b"\xef\xbb\xbf", bytes].concat(),
+        ),
+    ];
+    if serde_json::from_slice::<serde_json::Value>(bytes).is_err() {
+        for prefix in PREFIXES {
+            let add = |line: &[u8]| [prefix.as_bytes(), line].concat();
+            copies.push((format!("{prefix:?}"), lines(bytes, add)));
+        }
+    }
+    copies
+}
+
+/// Damage of which no more is asked than that no number is wrong.
+fn harmful(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut copies = vec![
+        ("UTF-16".to_owned(), utf16(bytes, "\u{feff}")),
+        ("UTF-16 without its mark".to_owned(), utf16(bytes, "")),
+        (
+            "UTF-8 as UTF-16, odd".to_owned(),
+            utf16(bytes, "\u{feff}")[1..].to_vec(),
+        ),
+        ("NUL behind it".to_owned(), [bytes, &[0; 512]].concat()),
+    ];
+    let gzip = packed(bytes);
+    for end in (64..bytes.len()).step_by(64) {
+        copies.push((format!("cut at {end}"), bytes[..end].to_vec()));
+        // A log without its head is another matter.
+        if end >= 256 {
+            let behind = &bytes[(end + 64).min(bytes.len())..];
+            let hole = [&bytes[..end], &[0; 64], behind].concat();
+            copies.push((format!("NUL from {end}"), hole));
+        }
+        let prefixed = |line: &[u8]| [b"[   12.345678] ", line].concat();
+        copies.push((
+            format!("cut at {end} of a console's log"),
+            lines(&bytes[..end], prefixed),
+        ));
+        if end < gzip.len() {
+            copies.push((format!("gzip, cut at {end}"), gzip[..end].to_vec()));
+        }
+    }
+    copies
+}
+
+#[test]
+fn damaged_copies_of_captures_give_the_right_number_or_none() {
+    let (mut tried, mut gave, mut numbers) = (0u64, 0u64, 0u64);
+    let mut wrongs: Vec<String> = Vec::new();
+    for (name, bytes) in captures() {
+        let whole = told(&bytes).unwrap_or_default();
+        for (damage, copy) in harmless(&bytes) {
+            tried += 1;
+            let copy = told(&copy).unwrap_or_default();
+            if copy != whole {
+                wrongs.push(format!(
+                    "{name}, {damage}: lost or added: {copy:?}\n{whole:?}"
+                ));
+            }
+        }
+        let states = states(&name, &bytes);
+        for (damage, copy) in harmful(&bytes) {
+            tried += 1;
+            let Some(copy) = told(&copy) else {
+                continue;
+            };
+            gave += 1;
+            numbers += copy
+                .values
+                .values()
+                .map(|values| values.len() as u64)
+                .sum::<u64>();
+            for wrong in wrong(&copy, &whole, &states) {
+                wrongs.push(format!("{name}, {damage}: {wrong}"));
+            }
+        }
+    }
+    println!(
+        "{tried} damaged copies tried; {gave} of the harmful gave {numbers} numbers; {} wrong",
+        wrongs.len()
+    );
+    assert!(
+        tried > 5_000 && numbers > 20_000,
+        "{tried} copies, {numbers} numbers"
+    );
+    let few: Vec<&String> = wrongs.iter().take(20).collect();
+    assert!(wrongs.is_empty(), "{} wrong: {few:#?}", wrongs.len());
+}
+
+/// A folder to work in, which is also the home.
+struct Bed(TempDir);
+
+impl Bed {
+    fn new() -> Self {
+        Bed(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        // What does not end is ended: a test must not hang.
+        let mut command = Command::new("timeout");
+        command
+            .args(["120", env!("CARGO_BIN_EXE_kernmark")])
+            .args(arguments)
+            .current_dir(&self.0)
+            .env("HOME", self.0.path())
+            .env_remove("XDG_DATA_HOME")
+            .env("COLUMNS", "400");
+        command
+    }
+
+    fn show(&self, name: &str, text: impl AsRef<[u8]>) -> Seen {
+        fs::write(self.path(name), text).unwrap();
+        Seen::from(self.command(&["show", name]).output().unwrap())
+    }
+
+    fn fifo(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        assert!(Command::new("mkfifo")
+            .arg(&path)
+            .status()
+            .unwrap()
+            .success());
+        path
+    }
+
+    /// Runs with named pipes into which these are written a few bytes at a time.
+    fn run_piped(&self, arguments: &[&str], pipes: &[(&str, &[u8])]) -> Seen {
+        for (name, _) in pipes {
+            self.fifo(name);
+        }
+        let child = self
+            .command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        thread::scope(|scope| {
+            for (name, bytes) in pipes {
+                let path = self.path(name);
+                scope.spawn(move || {
+                    let mut pipe = fs::OpenOptions::new().write(true).open(path).unwrap();
+                    pipe.write_all(&bytes[..1]).unwrap();
+                    for piece in bytes[1..].chunks(100) {
+                        pipe.write_all(piece).unwrap();
+                    }
+                });
+            }
+            Seen::from(child.wait_with_output().unwrap())
+        })
+    }
+}
+
+fn capture(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/import");
+    fs::read(folder.join(name)).unwrap()
+}
+
+#[test]
+fn the_last_line_without_an_end_is_no_result_and_said() {
+    let bed = Bed::new();
+    let switches = "\"size=0k ovr=0.66\n2 3.40\n16 3.90\n";
+    bed.show("whole", switches).expect(0, "2 measured", "");
+    let cut = bed.show("cut", format!("{switches}32 4"));
+    cut.expect(1, "so it may be cut and is not read: `32 4`", "");
+    cut.expect(1, "2 measured", "");
+    // A prompt is no result, and an end mark is whole to its last letter.
+    bed.show("prompt", format!("{switches}root@board:~# "))
+        .expect(0, "2 measured", "");
+    let zephyr = String::from_utf8(capture("zephyr-latency-3.6.txt")).unwrap();
+    bed.show("mark", zephyr.trim_end())
+        .expect(0, "9 measured", "");
+    let go = "BenchmarkX-2 \t 2000\t 87.85 ns/op\nBenchmarkY-2 \t 2000\t 14.40 ns/o";
+    bed.show("go", go).expect(1, "1 measured", "");
+    bed.show("alone", "Simple syscall: 0.13 microseconds")
+        .expect(1, "", "so it may be cut and is not read");
+}
+
+#[test]
+fn rows_that_cannot_be_read_are_counted() {
+    let bed = Bed::new();
+    for (name, text) in [
+        ("zephyr", "a.b : 12 cycles , 100 ns :\na.c   12 cycles , 100 ns\nd 5 cycles , 1 ns\n"),
+        ("go", "BenchmarkX-2 2000 87 ns/op\nBenchmarkY-2\n 2000 14.4 ns/op\nweb | BenchmarkZ 1 2 ns/op\n"),
+        ("console", "Benchmark  Time  CPU Iterations\nBM_A 1 ns 1 ns 10\nBM_B 2 ns\nBM_C 2 ns 3\n"),
+        ("rtos", "** Mutex Stats [avg, min, max] in nanoseconds **\n Lock : 8, 8, 9\n Unlock : 8, 8\n Give: 8, 8, 9, 9\n"),
+        ("csv", "metric,cycles,nanoseconds\na,1,2\nb,1\nc,1,2,3\n"),
+        ("lat_ctx", "\"size=0k ovr=0.66\n2 3.40\n16 3.90 4\n32 4.1 x\n"),
+        ("threads", "T: 0 ( 1) P:80 I:1000 C:  10 Min: 2 Act: 3 Avg: 4 Max: 20\nT: 1 ( 2 Act: 3\nT: 2 Act: 3\n"),
+    ] {
+        let seen = bed.show(name, text);
+        seen.expect(1, "2 lines look like results and could not be read", "");
+        seen.expect(1, "1 measured", "");
+    }
+}
+
+#[test]
+fn the_end_of_what_runs_until_it_is_stopped_is_looked_for() {
+    let bed = Bed::new();
+    let go = String::from_utf8(capture("go-count.txt")).unwrap();
+    let (cut, _) = go.split_once("PASS").unwrap();
+    bed.show("go", cut)
+        .expect(1, "its end, `PASS` or `FAIL`, is missing", "");
+    let perf = String::from_utf8(capture("perf-bench-each.txt")).unwrap();
+    let total = perf.find("# Running 'sched/pipe'").unwrap();
+    let end = perf[total..].find("[sec]\n").unwrap();
+    let cut = &perf[..total + end + 6];
+    bed.show("perf", cut).expect(1, "sched/pipe", "");
+    let threads = cyclictest_at_work();
+    let (cut, _) = threads.rsplit_once("T: 1").unwrap();
+    bed.show("threads", cut)
+        .expect(1, "it ends with the line of thread 0", "");
+    let top = rtla_at_work();
+    let (cut, _) = top.rsplit_once("  3 #").unwrap();
+    let seen = bed.show("top", cut);
+    seen.expect(
+        1,
+        "its last table is cut off; the one before it is read",
+        "",
+    );
+    seen.expect(1, "8 measured", "");
+}
+
+#[test]
+fn prefixes_of_consoles_are_in_no_id() {
+    let bed = Bed::new();
+    for name in [
+        "zephyr-latency-3.6.txt",
+        "lmbench-lat_ctx.txt",
+        "go-count.txt",
+    ] {
+        let log = String::from_utf8(capture(name)).unwrap();
+        let plain = bed.show(name, &log);
+        for prefix in PREFIXES {
+            let add = |line: &[u8]| [prefix.as_bytes(), line].concat();
+            let prefixed = lines(log.as_bytes(), add);
+            let seen = bed.show(name, prefixed);
+            assert_eq!(
+                (&seen.out, seen.status),
+                (&plain.out, plain.status),
+                "{prefix}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_no_plain_text_is_read_or_gets_a_hint() {
+    let bed = Bed::new();
+    let log = capture("lmbench-lat_ctx.txt");
+    let plain = bed.show("log", &log);
+    let name = |seen: &Seen| seen.out.replace("log.gz", "log");
+    assert_eq!(name(&bed.show("log.gz", packed(&log))), plain.out);
+    assert_eq!(bed.show("log", with_ends(&log, b"\r")).out, plain.out);
+    bed.show("log", utf16(&log, "\u{feff}"))
+        .expect(1, "", "iconv -f UTF-16 -t UTF-8");
+    bed.show("log", utf16(&log, ""))
+        .expect(1, "", "iconv -f UTF-16");
+    bed.show("log", [&log[..], &[0; 4096]].concat()).expect(
+        1,
+        "with NUL bytes, which are not read: 1",
+        "",
+    );
+    bed.show("log", [0; 4096]).expect(1, "", "tr -d '\\000'");
+    bed.show("log", b"\xfd7zXZ\0more")
+        .expect(1, "", "xz -dc FILE | kernmark show -");
+    let half = &packed(&log)[..100];
+    bed.show("log", half)
+        .expect(1, "", "gzip packed is cut off");
+    // A run of kernmark's own is read the same way.
+    let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/export/time.run");
+    let run = fs::read(run).unwrap();
+    assert_eq!(
+        bed.show("a.km.gz", packed(&run)).out,
+        bed.show("a.km", run).out
+    );
+}
+
+#[test]
+fn pipes_are_read_once_whatever_comes_out_of_them() {
+    let bed = Bed::new();
+    let log = capture("zephyr-latency-3.6.txt");
+    bed.run_piped(&["show", "a"], &[("a", &log)])
+        .expect(0, "9 measured", "");
+    let json = capture("hyperfine-plain.json");
+    bed.run_piped(&["show", "b"], &[("b", &json)])
+        .expect(0, "imported b", "");
+    let gzip = packed(&log);
+    bed.run_piped(&["compare", "c", "d"], &[("c", &gzip), ("d", &log)])
+        .expect(0, "thread.yield.preemptive.ctx.k_to_k", "");
+    let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/export/time.run");
+    let run = fs::read(run).unwrap();
+    let seen = bed.run_piped(&["show", "e"], &[("e", &run)]);
+    assert_eq!(seen.out, bed.show("f", &run).out);
+}
+
+#[test]
+fn devices_and_pipes_that_nobody_asked_for_do_not_keep_it() {
+    let bed = Bed::new();
+    let show = |path: &str| Seen::from(bed.command(&["show", path]).output().unwrap());
+    show("/dev/zero").expect(1, "", "is a device");
+    show("/dev/urandom").expect(1, "", "is a device");
+    let zero = fs::File::open("/dev/zero").unwrap();
+    let seen = bed.command(&["show", "-"]).stdin(zero).output().unwrap();
+    Seen::from(seen).expect(1, "", "is a device");
+    for folder in ["noise", "runs"] {
+        fs::create_dir_all(bed.path(".local/share/kernmark").join(folder)).unwrap();
+    }
+    bed.fifo(".local/share/kernmark/noise/a.json");
+    bed.fifo(".local/share/kernmark/runs/z.km");
+    fs::write(bed.path("log"), capture("zephyr-latency-3.6.txt")).unwrap();
+    let compare = bed.command(&["compare", "log", "log"]).output().unwrap();
+    Seen::from(compare).expect(0, "thread.yield.preemptive.ctx.k_to_k", "");
+    let latest = bed.command(&["show"]).output().unwrap();
+    Seen::from(latest).expect(1, "", "no run is saved");
+}
