@@ -6,7 +6,11 @@
 //! `fuchsiaperf-schema` is the example of Fuchsia's description of the format. `sel4bench-summaries`
 //! and `sel4bench-console` are figures that the sel4bench-results repository publishes of a Skylake
 //! (19 March 2026), laid out as sel4bench prints them; the second half of `sel4bench-truncated` is from
-//! pull request 30 of sel4bench, the raw values of its first set were put in front of it by hand. `go-replicates` and `go-instructions` are laid out as kernmark exports.
+//! pull request 30 of sel4bench, the raw values of its first set were put in front of it by hand.
+//! `sel4bench-history` is the first lines, with fewer metrics, that sel4bench-results publishes of a
+//! Jetson TX1. `go-replicates` and `go-instructions` are laid out as kernmark exports;
+//! `bencher-forms` and `bencher-instructions` are written by hand. `go-events` is of `go test -json` of Go
+//! 1.26, `go-indented` has lines of it as a README quotes them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -100,11 +104,11 @@ captures! {
         "google-benchmark-forms.json";
     go_is_read:
         "go-packages.txt" "go-count.txt" "go-verbose.txt" "go-replicates.txt" "go-instructions.txt"
-        "go-forms.txt";
+        "go-forms.txt" "go-events.json" "go-indented.txt";
     fuchsiaperf_is_read: "fuchsiaperf-schema.json" "fuchsiaperf-forms.json";
     sel4bench_is_read:
         "sel4bench-summaries.json" "sel4bench-console.txt" "sel4bench-truncated.txt"
-        "sel4bench-kinds.json";
+        "sel4bench-kinds.json" "sel4bench-history.jsonl";
 }
 
 #[test]
@@ -125,6 +129,10 @@ fn an_error_says_where_the_document_is_wrong() {
         (
             r#"[{"Benchmark": "b", "Results": [{"Mean": "x"}]}]"#,
             "sel4bench: [0].Results[0].Mean: no number",
+        ),
+        (
+            "{\"sha_kernel\": \"a\", \"sha_bench\": \"b\", \"ipc_call\": [1, 2, 3]}\n{}\n",
+            "sel4bench: [0].ipc_call: not eight numbers",
         ),
     ] {
         let problem = read(text.as_bytes()).expect_err("it is wrong");
@@ -160,5 +168,38 @@ fn a_log_of_sel4bench_may_hold_several_boots_and_damage() {
     assert_eq!(
         first.rows[0].name.split('/').next(),
         Some("IRQ path cycle count (measured from user level)")
+    );
+}
+
+#[test]
+fn aggregates_of_google_benchmark_need_no_name_of_their_run() {
+    let with = String::from_utf8(capture("google-benchmark-aggregates.json")).expect("text");
+    let without: Vec<&str> = with
+        .lines()
+        .filter(|line| !line.contains("\"run_name\""))
+        .collect();
+    assert!(without.len() < with.lines().count());
+    let read = |text: &str| read(text.as_bytes()).expect("aggregates").sources;
+    assert_eq!(read(&without.join("\n")), read(&with));
+}
+
+#[test]
+fn a_result_of_fuchsia_need_not_be_the_first() {
+    let text = r#"[{"label": "Boot", "unit": "ms"},
+        {"label": "a", "test_suite": "fuchsia.x", "unit": "ns", "values": [5]}]"#;
+    let problem = read(text.as_bytes()).expect_err("the first has no values");
+    assert_eq!(problem.to_string(), "fuchsiaperf: [0].values: not there");
+}
+
+#[test]
+fn events_of_go_without_their_end_are_cut_off() {
+    let whole = String::from_utf8(capture("go-events.json")).expect("text");
+    let (events, _) = whole.rsplit_once("{\"Time\"").expect("an end");
+    let sources = read(events.as_bytes()).expect("events").sources;
+    let why = "the end of package example.org/locks/rw is missing";
+    assert_eq!(sources[0].cut.as_deref(), Some(why));
+    assert_eq!(
+        sources[0].rows,
+        read(whole.as_bytes()).expect("events").sources[0].rows
     );
 }

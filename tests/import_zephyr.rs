@@ -11,6 +11,7 @@
 //! has no banner of a boot). Of twister: 34577 (recording), and a report in the public repository
 //! Federiconunezfrau/zephyr-course, trimmed (no-recording).
 
+
 use std::fmt::Write;
 
 use insta::assert_snapshot;
@@ -449,6 +450,32 @@ fn twister_json() {
     assert_snapshot!(shown(&found));
     let log = sources("zephyr-latency", &capture("zephyr-latency-3.6.txt"));
     assert_eq!(found[0].rows, log[0].rows);
+}
+
+/// A test with `merge: true` has one record, of lists.
+#[test]
+fn twister_json_merged() {
+    let mut report = twister_report();
+    let found = sources("twister", &report.to_string());
+    for suite in report["testsuites"].as_array_mut().unwrap() {
+        let Some(records) = suite["recording"].as_array().cloned() else {
+            continue;
+        };
+        let field = |name: &str| {
+            records
+                .iter()
+                .map(|record| record[name].clone())
+                .collect::<Value>()
+        };
+        let names = ["metric", "description", "cycles", "nanoseconds"];
+        let merged: serde_json::Map<_, _> = names
+            .map(|name| (name.to_owned(), field(name)))
+            .into_iter()
+            .collect();
+        suite["recording"] = json!([merged]);
+    }
+    let merged = sources("twister", &report.to_string());
+    assert_eq!(merged[0].rows, found[0].rows);
 }
 
 #[test]

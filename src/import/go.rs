@@ -12,20 +12,27 @@
 //! process, as where several runs were put into one file. With `replicate: process` each line is a
 //! process of its own; so says kernmark's own export, and its names are then read back as they were.
 //! `--- FAIL` and `--- SKIP` make rows without figures; `FAIL` alone says that a run broke off. `Unit`
-//! lines are passed over.
+//! lines are passed over. Lines may be indented, as in a README.
+//!
+//! `go test -json` prints an event a line. The `Output` of those of a package, put together, is the
+//! same text; an event without a `Test` whose `Action` is `pass`, `fail` or `skip` ends the package.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::{picosecond_clock, samples, Figure, Format, Lines, Reader, Row, Source};
+use serde_json::Value;
+
+use super::json::{lines, Object};
+use super::{picosecond_clock, samples, Document, Figure, Format, Lines, Reader, Row, Source};
 use crate::record;
 use crate::run::{Clock, Fact, Unit};
 
 /// Go's text.
 pub const FORMAT: Format = Format {
     name: "go",
-    about: "go test -bench, and what else benchstat reads",
-    mark: "lines like `BenchmarkName-8  1000  123 ns/op`",
+    about: "go test -bench, its -json too, and what else benchstat reads",
+    mark:
+        "lines like `BenchmarkName-8  1000  123 ns/op`, or JSON lines with `Action` and `Package`",
     lines: Some(Lines {
         signs: &[
             "goos: ",
@@ -36,8 +43,62 @@ pub const FORMAT: Format = Format {
         ],
         reader: || Box::<Log>::default(),
     }),
-    document: None,
+    document: Some(Document { fits, read }),
 };
+
+fn fits(document: &Value) -> bool {
+    let first = lines(document).first();
+    first.is_some_and(|event| {
+        event["Action"].is_string()
+            && (event["Package"].is_string() || event["ImportPath"].is_string())
+    })
+}
+
+/// What the events of a package say.
+#[derive(Default)]
+struct Told {
+    package: String,
+    output: String,
+    is_over: bool,
+}
+
+fn read(document: &Value) -> Result<Vec<Source>, String> {
+    let mut packages: Vec<Told> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for event in Object::lines(document) {
+        let action = event.text("Action")?;
+        // Events of the build have none.
+        let Ok(name) = event.text("Package") else {
+            continue;
+        };
+        let place = *places.entry(name).or_insert_with(|| {
+            packages.push(Told {
+                package: name.to_owned(),
+                ..Told::default()
+            });
+            packages.len() - 1
+        });
+        let told = &mut packages[place];
+        match action {
+            "output" => told.output.push_str(event.text("Output")?),
+            "start" => told.is_over = false,
+            "pass" | "fail" | "skip" if event.get("Test").is_none() => told.is_over = true,
+            _ => {}
+        }
+    }
+    let mut log = Box::<Log>::default();
+    for line in packages.iter().flat_map(|told| told.output.lines()) {
+        log.line(line);
+    }
+    let mut sources = log.finish();
+    if let Some(told) = packages.iter().find(|told| !told.is_over) {
+        for source in &mut sources {
+            let cut = || format!("the end of package {} is missing", told.package);
+            source.cut.get_or_insert_with(cut);
+        }
+    }
+    Ok(sources)
+}
 
 /// What the key `replicate` says where each line is of a process of its own.
 const PROCESS: &str = "process";
@@ -72,15 +133,18 @@ struct Measured {
 
 impl Reader for Log {
     fn line(&mut self, line: &str) {
-        if line.starts_with("Benchmark") {
-            self.benchmark(line);
-        } else if let Some(rest) = line.trim_start().strip_prefix("--- ") {
+        let text = line.trim_start();
+        let is_indented = text.len() < line.len();
+        if text.starts_with("Benchmark") && (self.benchmark(text) || !is_indented) {
+            return;
+        }
+        if let Some(rest) = text.strip_prefix("--- ") {
             self.verdict(rest);
-        } else if line.starts_with([' ', '\t']) {
-            self.remark(line.trim());
-        } else if line == "FAIL" || line.starts_with("FAIL\t") {
+        } else if is_indented && !is_setting_of_go(text) {
+            self.remark(text.trim_end());
+        } else if text == "FAIL" || text.starts_with("FAIL\t") {
             self.failed.insert(self.process());
-        } else if let Some((key, value)) = line.split_once(':') {
+        } else if let Some((key, value)) = text.split_once(':') {
             self.configure(key, value);
         }
     }
@@ -134,12 +198,13 @@ impl Log {
         began.saturating_sub(1)
     }
 
-    fn benchmark(&mut self, line: &str) {
+    /// Takes a result, if the line is one.
+    fn benchmark(&mut self, line: &str) -> bool {
         let mut words = line.split_ascii_whitespace();
         let name = words.next().and_then(|name| name.strip_prefix("Benchmark"));
         let iterations = words.next().and_then(|word| word.parse::<u64>().ok());
         let (Some(name), Some(_)) = (name.filter(|name| is_name(name)), iterations) else {
-            return;
+            return false;
         };
         let name = self.name(name);
         let mut has_time = false;
@@ -169,6 +234,7 @@ impl Log {
             let why = format!("`{unit}` is no time");
             self.result(&name).without = Some(Figure::Skipped(why));
         }
+        true
     }
 
     fn name<'a>(&self, name: &'a str) -> Cow<'a, str> {
@@ -270,6 +336,12 @@ impl Measured {
         };
         of_process.map(figure).collect()
     }
+}
+
+/// Whether `go test` itself prints a setting of this name: an indented line may be a remark.
+fn is_setting_of_go(text: &str) -> bool {
+    let key = text.split_once(": ").map(|(key, _)| key);
+    key.is_some_and(|key| matches!(key, "goos" | "goarch" | "pkg" | "cpu"))
 }
 
 fn instructions() -> Clock {

@@ -13,6 +13,7 @@ pub mod google_benchmark_console;
 pub mod hyperfine;
 mod json;
 pub mod lmbench;
+mod lmbench_summary;
 pub mod perf_bench;
 pub mod records;
 pub mod rtla;
@@ -102,7 +103,7 @@ pub struct Lines {
     pub reader: fn() -> Box<dyn Reader>,
 }
 
-/// A format that is one JSON document.
+/// A format that is one JSON document, or JSON lines, whose values come as an array.
 #[derive(Debug)]
 pub struct Document {
     /// Whether a document is one.
@@ -274,7 +275,7 @@ pub fn read(input: &mut dyn BufRead, wanted: Option<&'static Format>) -> Result<
     if looks_like_json(input.fill_buf()?) {
         let mut text = Vec::new();
         input.read_to_end(&mut text)?;
-        let document = serde_json::from_slice(&text).map_err(Problem::NotJson)?;
+        let document = json::document(&text).map_err(Problem::NotJson)?;
         return read_document(&document, &formats, wanted.is_some());
     }
     read_lines(input, &formats)
