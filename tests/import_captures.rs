@@ -8,9 +8,13 @@
 //! (19 March 2026), laid out as sel4bench prints them; the second half of `sel4bench-truncated` is from
 //! pull request 30 of sel4bench, the raw values of its first set were put in front of it by hand.
 //! `sel4bench-history` is the first lines, with fewer metrics, that sel4bench-results publishes of a
-//! Jetson TX1. `go-replicates` and `go-instructions` are laid out as kernmark exports;
+//! Jetson TX1. `go-replicates`, `go-instructions` and `bencher-time` are laid out as kernmark exports;
 //! `bencher-forms` and `bencher-instructions` are written by hand. `go-events` is of `go test -json` of Go
 //! 1.26, `go-indented` has lines of it as a README quotes them.
+//!
+//! `criterion-*` are what criterion 0.5 and cargo-criterion 1.1 left of one program, `jmh-plain` what JMH
+//! 1.37 wrote with `-prof gc` (histograms and secondary metrics shortened), `pytest-benchmark-*` of version
+//! 5.3 with and without its data (shortened), `schbench-*` of schbench 1.0, each run for this.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -105,6 +109,12 @@ captures! {
     go_is_read:
         "go-packages.txt" "go-count.txt" "go-verbose.txt" "go-replicates.txt" "go-instructions.txt"
         "go-forms.txt" "go-events.json" "go-indented.txt";
+    criterion_is_read:
+        "criterion-sample.json" "criterion-estimates.json" "criterion-messages.json";
+    jmh_is_read: "jmh-plain.json" "jmh-forms.json";
+    pytest_benchmark_is_read: "pytest-benchmark-data.json" "pytest-benchmark-summary.json";
+    bencher_is_read: "bencher-time.json" "bencher-forms.json" "bencher-instructions.json";
+    schbench_is_read: "schbench-console.txt" "schbench-pipe.txt" "schbench-all.json";
     fuchsiaperf_is_read: "fuchsiaperf-schema.json" "fuchsiaperf-forms.json";
     sel4bench_is_read:
         "sel4bench-summaries.json" "sel4bench-console.txt" "sel4bench-truncated.txt"
@@ -133,6 +143,19 @@ fn an_error_says_where_the_document_is_wrong() {
         (
             "{\"sha_kernel\": \"a\", \"sha_bench\": \"b\", \"ipc_call\": [1, 2, 3]}\n{}\n",
             "sel4bench: [0].ipc_call: not eight numbers",
+        ),
+        (
+            r#"[{"benchmark": "b", "mode": "avgt", "primaryMetric": {"scoreUnit": "ns/op",
+                "rawData": [[1, "x"]]}}]"#,
+            "jmh: [0].primaryMetric.rawData[0][1]: no number",
+        ),
+        (
+            r#"{"iters": [1, 2], "times": [5]}"#,
+            "criterion: [0].times: 1 values, `iters` has 2",
+        ),
+        (
+            r#"{"machine_info": {}, "benchmarks": [{"name": "a", "stats": {"data": ["x"]}}]}"#,
+            "pytest-benchmark: benchmarks[0].stats.data[0]: no number",
         ),
     ] {
         let problem = read(text.as_bytes()).expect_err("it is wrong");
@@ -201,5 +224,38 @@ fn events_of_go_without_their_end_are_cut_off() {
     assert_eq!(
         sources[0].rows,
         read(whole.as_bytes()).expect("events").sources[0].rows
+    );
+}
+
+#[test]
+fn forks_of_jmh_are_processes_and_rates_are_times_of_an_operation() {
+    let sources = read(&capture("jmh-forms.json")).expect("results").sources;
+    let figures = |source: usize| -> Vec<String> {
+        let rows = sources[source].rows.iter();
+        rows.map(|row| format!("{} {}", row.name, figure(&row.figure)))
+            .collect()
+    };
+    assert_eq!(
+        figures(1),
+        [
+            // 4 threads do 2 and 8 operations a microsecond: 2 and 0.5 us each.
+            "q.put thrpt samples 500000:1 2000000:1",
+            // 1.5 us twice and 2 us.
+            "q.get size=8 samples 1500000:2 2000000:1",
+        ]
+    );
+}
+
+#[test]
+fn a_shorter_runtime_of_schbench_is_another_process() {
+    let one = String::from_utf8(capture("schbench-pipe.txt")).expect("text");
+    let all = String::from_utf8(capture("schbench-console.txt")).expect("text");
+    let sources = read((all + &one).as_bytes()).expect("both").sources;
+    assert_eq!(sources.len(), 2);
+    let (cut, _) = one.split_once("\t  min=").expect("an end");
+    let sources = read(cut.as_bytes()).expect("a part").sources;
+    assert_eq!(
+        figure(&sources[0].rows[0].figure),
+        "failed: its block is cut off"
     );
 }

@@ -19,6 +19,7 @@
 //! - `thread-metric-*`: a Zephyr issue about an STM32H753, and the documentation of a `ThreadX` port.
 //! - `google-benchmark-console-zircon`: "Micro-benchmarks" in the documentation of Zircon. `-columns`:
 //!   written by hand with the columns of tables in public READMEs.
+//! - `hwlatdetect-*`: written by hand from what hwlatdetect 2.4 prints; its tracer is not in every kernel.
 
 use std::fs;
 use std::path::PathBuf;
@@ -835,7 +836,47 @@ fn mean_or_median(source: &Source, name: &str) -> f64 {
     stat(figure(source, name)).value().expect("a value")
 }
 
-const CAPTURES: [&str; 40] = [
+#[test]
+fn hwlatdetect_tells_what_exceeded_its_threshold() {
+    let found = source("hwlatdetect-samples.txt");
+    assert_eq!(found.cut, None);
+    assert_eq!(found.clock.hz, 1_000_000);
+    assert_eq!(
+        samples(figure(&found, "hwlatdetect inner over 10us")),
+        [(20, 2)]
+    );
+    let outer = figure(&found, "hwlatdetect outer over 10us");
+    assert_eq!(samples(outer), [(14, 1), (25, 1)]);
+    assert_eq!(fact(&found, "duration"), "120 seconds");
+    let none = source("hwlatdetect-none.txt");
+    for row in &none.rows {
+        assert_eq!(why(&row.figure), "nothing over 10us");
+    }
+    // --watch prints them while it runs, and again at the end.
+    let text = capture("hwlatdetect-samples.txt");
+    let (_, told) = text
+        .split_once("exceeding threshold: 3\n")
+        .expect("samples");
+    let watched = text.replace("Starting test\n", &format!("Starting test\n{told}"));
+    assert_eq!(source_of(&watched).rows, found.rows);
+}
+
+#[test]
+fn hwlatdetect_that_is_cut_off_or_contradicts_itself_says_so() {
+    let text = capture("hwlatdetect-samples.txt");
+    let without_the_last = text.lines().take(16).collect::<Vec<_>>().join("\n");
+    let reason = "it tells 2 samples, `Samples recorded:` says 3";
+    assert_eq!(why(&source_of(&without_the_last).rows[0].figure), reason);
+    let (cut, _) = text.split_once("Max Latency").expect("a result");
+    let source = source_of(cut);
+    assert!(source.cut.is_some());
+    assert_eq!(why(&source.rows[0].figure), "its result is missing");
+    let other = text.replace("Max Latency: 25us", "Max Latency: 24us");
+    let reason = "its greatest sample is 25us, `Max Latency:` says 24us";
+    assert_eq!(why(&source_of(&other).rows[1].figure), reason);
+}
+
+const CAPTURES: [&str; 42] = [
     "cyclictest-histofall.txt",
     "cyclictest-histogram.json",
     "cyclictest-histogram.txt",
@@ -854,6 +895,8 @@ const CAPTURES: [&str; 40] = [
     "cyclictest-threads.txt",
     "google-benchmark-console-columns.txt",
     "google-benchmark-console-zircon.txt",
+    "hwlatdetect-none.txt",
+    "hwlatdetect-samples.txt",
     "lmbench-lat_ctx.txt",
     "lmbench-linux.txt",
     "lmbench-mem_rd.txt",
@@ -879,8 +922,9 @@ const CAPTURES: [&str; 40] = [
 ];
 
 /// The formats of this file.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     "cyclictest",
+    "hwlatdetect",
     "rtla-timerlat",
     "perf-bench",
     "lmbench",

@@ -11,6 +11,9 @@
 //! has no banner of a boot). Of twister: 34577 (recording), and a report in the public repository
 //! Federiconunezfrau/zephyr-course, trimmed (no-recording).
 
+//!
+//! `zephyr-kernel-*` are written by hand in the layouts that the READMEs and the print statements of
+//! `app_kernel` and `sys_kernel` have.
 
 use std::fmt::Write;
 
@@ -263,6 +266,39 @@ fn latency_cut_anywhere() {
                     row == same || matches!(row.figure, Figure::Failed(_)),
                     "{row:?}"
                 );
+            }
+        }
+    }
+}
+
+#[test]
+fn kernel_objects() {
+    for name in [
+        "zephyr-kernel-app",
+        "zephyr-kernel-app-user",
+        "zephyr-kernel-sys",
+    ] {
+        let text = capture(&format!("{name}.txt"));
+        assert_snapshot!(name, shown(&sources("zephyr-kernel", &text)));
+    }
+}
+
+/// A box that ends anywhere gives rows that the whole one has, or failed ones.
+#[test]
+fn kernel_objects_cut_at_a_line() {
+    for name in ["zephyr-kernel-app.txt", "zephyr-kernel-sys.txt"] {
+        let text = capture(name);
+        let whole = sources("zephyr-kernel", &text).remove(0);
+        let ends = text.match_indices('\n').map(|(at, _)| at + 1);
+        for end in ends.filter(|end| *end < text.len()) {
+            let Ok(imported) = try_read(&text[..end]) else {
+                continue;
+            };
+            let source = &imported.sources[0];
+            assert!(source.cut.is_some(), "{name} to {end}");
+            for (row, same) in source.rows.iter().zip(&whole.rows) {
+                let is_failed = matches!(row.figure, Figure::Failed(_));
+                assert!(row == same || is_failed, "{row:?}");
             }
         }
     }
@@ -542,7 +578,7 @@ const ZTEST: [&str; 4] = [
     "zephyr-ztest-csv.txt",
 ];
 
-const CAPTURES: [&str; 11] = [
+const CAPTURES: [&str; 14] = [
     "zephyr-latency-1.7.txt",
     "zephyr-latency-1.14-cut.txt",
     "zephyr-latency-2.4-twister.txt",
@@ -554,6 +590,9 @@ const CAPTURES: [&str; 11] = [
     "zephyr-ztest-csv.txt",
     "twister-recording.csv",
     "twister-no-recording.json",
+    "zephyr-kernel-app.txt",
+    "zephyr-kernel-app-user.txt",
+    "zephyr-kernel-sys.txt",
 ];
 
 const PIECES: [&str; 48] = [

@@ -1,12 +1,14 @@
 //! The command `import`: the results of another tool as a saved run.
 
-use std::io::Write;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{Cursor, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::{print, style, worth, Failure, Outcome, WIDTH};
 use crate::cli;
-use crate::import::{self, records, Problem, FORMATS};
+use crate::import::{self, criterion, records, Problem, FORMATS};
 use crate::report::terminal;
 use crate::report::text::{paragraph, plain};
 use crate::report::IMPORTED;
@@ -36,7 +38,7 @@ pub(super) fn imported(
     input: &Input,
     wanted: Option<&'static import::Format>,
 ) -> Result<String, Failure> {
-    let mut source = input.reader().map_err(Failure::Failed)?;
+    let mut source = neighbour(path).chain(input.reader().map_err(Failure::Failed)?);
     let imported = import::read(&mut source, wanted).map_err(|problem| {
         if matches!(problem, Problem::Unknown) {
             tell_formats(path, wanted);
@@ -49,6 +51,19 @@ pub(super) fn imported(
         Fact::new(IMPORTED, name.to_string_lossy()),
     ];
     Ok(records::stream(imported, &facts))
+}
+
+/// What says what a file of criterion is of: it stands in a file beside it.
+fn neighbour(path: &Path) -> Cursor<Vec<u8>> {
+    let name = path.file_name().and_then(OsStr::to_str);
+    let is_nameless = name.is_some_and(criterion::is_nameless);
+    let names = is_nameless.then(|| fs::read(path.with_file_name(criterion::NAMES)));
+    let names = names.and_then(Result::ok);
+    Cursor::new(
+        names
+            .filter(|text| criterion::is_name(text))
+            .unwrap_or_default(),
+    )
 }
 
 /// What a file was looked through for.

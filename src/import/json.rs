@@ -58,6 +58,22 @@ impl<'a> Object<'a> {
         array(value, &place, &place)
     }
 
+    /// The elements of what is itself an array.
+    pub fn items(&self) -> Result<Vec<Self>, String> {
+        array(self.value, &self.place, &self.place)
+    }
+
+    /// What is itself a number.
+    pub fn itself(&self) -> Result<f64, String> {
+        let number = self.value.as_f64();
+        number.ok_or_else(|| self.says("no number"))
+    }
+
+    /// That it is itself wrong: `results[3]: what`.
+    pub fn says(&self, what: &str) -> String {
+        format!("{}: {what}", self.place)
+    }
+
     pub fn text(&self, name: &str) -> Result<&'a str, String> {
         let value = self.need(name)?;
         value.as_str().ok_or_else(|| self.wrong(name, "no text"))

@@ -4,25 +4,32 @@
 //! only says what the source says; which format a file has, what is wrong with its figures
 //! ([`check`]) and how they become a record stream ([`records`]) is the same for all.
 
+pub mod bencher;
 pub mod check;
+pub mod criterion;
 pub mod cyclictest;
 pub mod fuchsiaperf;
 pub mod go;
 pub mod google_benchmark;
 pub mod google_benchmark_console;
+pub mod hwlatdetect;
 pub mod hyperfine;
+pub mod jmh;
 mod json;
 pub mod lmbench;
 mod lmbench_summary;
 pub mod perf_bench;
+pub mod pytest_benchmark;
 pub mod records;
 pub mod rtla;
 pub mod rtos_benchmark;
+pub mod schbench;
 pub mod sel4bench;
 mod text;
 pub mod thread_metric;
 pub mod twister;
 mod zephyr;
+pub mod zephyr_kernel;
 pub mod zephyr_latency;
 pub mod zephyr_ztest;
 
@@ -125,19 +132,26 @@ pub trait Reader {
 
 /// All formats, in the order of the documentation.
 pub static FORMATS: &[&Format] = &[
+    &bencher::FORMAT,
+    &criterion::FORMAT,
     &cyclictest::FORMAT,
     &fuchsiaperf::FORMAT,
     &go::FORMAT,
     &google_benchmark::FORMAT,
     &google_benchmark_console::FORMAT,
+    &hwlatdetect::FORMAT,
     &hyperfine::FORMAT,
+    &jmh::FORMAT,
     &lmbench::FORMAT,
     &perf_bench::FORMAT,
+    &pytest_benchmark::FORMAT,
     &rtla::FORMAT,
     &rtos_benchmark::FORMAT,
+    &schbench::FORMAT,
     &sel4bench::FORMAT,
     &thread_metric::FORMAT,
     &twister::FORMAT,
+    &zephyr_kernel::FORMAT,
     &zephyr_latency::FORMAT,
     &zephyr_ztest::FORMAT,
 ];
