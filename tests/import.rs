@@ -191,7 +191,7 @@ fn what_cannot_be_read_says_why_and_leaves_nothing() {
     bed.run(&["import", "none"])
         .expect(1, "", "cannot read none");
     bed.run(&["import", "--as", "tea", &text])
-        .expect(2, "", "[possible values: cyclictest");
+        .expect(2, "", "[possible values: bencher");
     let other = capture("hyperfine-plain.json");
     bed.run(&["import", "--as", "lmbench", &other])
         .expect(1, "", "neither");
@@ -251,4 +251,55 @@ fn what_was_exported_for_benchstat_comes_back_replicate_by_replicate() {
             "{id}: {values:?} {again:?}"
         );
     }
+}
+
+#[test]
+fn what_was_exported_for_bencher_comes_back_with_its_medians() {
+    let bed = Bed::new();
+    for name in ["time", "instructions"] {
+        let run =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/export/{name}.run"));
+        let exported = bed.run(&["show", run.to_str().unwrap(), "--format", "bencher"]);
+        let file = bed.write("run.json", &exported.out);
+        let medians = |path: &str| -> Vec<(String, f64)> {
+            let seen = bed.run(&["show", path, "--format", "json"]);
+            let run: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+            let metrics = run["metrics"].as_array().unwrap().iter();
+            let measured = metrics.filter(|metric| metric["status"] == "ok");
+            let pair = |metric: &serde_json::Value| {
+                let median = metric["median"]
+                    .as_f64()
+                    .or(metric["median"]["value"].as_f64());
+                (metric["id"].as_str().unwrap().to_owned(), median.unwrap())
+            };
+            measured.map(pair).collect()
+        };
+        let (mut before, mut after) = (medians(run.to_str().unwrap()), medians(&file));
+        before.sort_by(|a, b| a.0.cmp(&b.0));
+        after.sort_by(|a, b| a.0.cmp(&b.0));
+        assert!(before.len() >= 2, "{before:?}");
+        assert_eq!(before.len(), after.len());
+        for ((id, value), (same, again)) in before.iter().zip(&after) {
+            assert_eq!(id, same);
+            assert!(
+                (value - again).abs() <= 1e-6 * value,
+                "{id}: {value} {again}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_file_of_criterion_has_the_name_that_stands_beside_it() {
+    let bed = Bed::new();
+    let read = |name: &str| fs::read_to_string(capture(name)).unwrap();
+    let sample = read("criterion-sample.json");
+    let (name, sample) = sample.split_at(sample.find("{\"sampling_mode").unwrap());
+    let file = bed.write("sample.json", sample);
+    bed.run(&["show", &file]).expect(0, "\n  criterion ", "");
+    bed.write("benchmark.json", name);
+    bed.run(&["show", &file]).expect(0, "unstable/100 ", "");
+    // Another tool's file of that name.
+    bed.write("benchmark.json", "{\"context\": {}, \"benchmarks\": []}");
+    bed.run(&["show", &file]).expect(0, "\n  criterion ", "");
 }

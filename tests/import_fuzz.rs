@@ -109,7 +109,7 @@ impl Material {
         for capture in captures {
             let whole: Vec<&str> = capture.lines().collect();
             pieces.extend((0..STARTS).map(|_| piece(&whole, &mut random)));
-            if let Ok(document) = serde_json::from_str::<Value>(capture) {
+            if let Some(document) = document(capture) {
                 documents.extend((0..STARTS).map(|_| shrunk(&document, &mut random)));
             }
         }
@@ -118,6 +118,17 @@ impl Material {
             lines: lines.to_vec(),
             documents,
         }
+    }
+}
+
+/// The document that a capture is; JSON lines are an array.
+fn document(capture: &str) -> Option<Value> {
+    let values = serde_json::Deserializer::from_str(capture).into_iter();
+    let mut values: Vec<Value> = values.collect::<Result<_, _>>().ok()?;
+    match values.len() {
+        0 => None,
+        1 => values.pop(),
+        _ => Some(Value::Array(values)),
     }
 }
 

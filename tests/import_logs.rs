@@ -5,16 +5,21 @@
 //! - `cyclictest-*`: cyclictest 2.40 and the other rt-tests, with `-p80`, in a virtual machine with
 //!   Linux 6.18; bins of zeros and the ends of long lists of overflows are left out.
 //! - `rtla-timerlat-hist`: man page of rtla-timerlat-hist. `-over`, `-threshold`, `-top`: mails to
-//!   the Linux kernel's list about it; `-buckets`: a comment in a test suite that runs it.
+//!   the Linux kernel's list about it; `-buckets`: a comment in a test suite that runs it. `-top-idle`:
+//!   written by hand in the layout of `top`, of CPUs without samples.
+//! - `cyclictest-summary`: the last lines of cyclictest 2.4, with `-h 100 -q`.
 //! - `perf-bench-each`, `-all`, `-simple` (`--format=simple all`): perf of Linux 6.1, as above; the last
 //!   two were stopped in the middle.
 //!   `-fork`, `-seccomp-notify`: mails to the Linux kernel's list, of later versions.
 //! - `lmbench-linux`: a file of results from a public repository, with fewer settings, mounts and
-//!   bandwidths. `-old`, `-lat_ctx`: mails to the Linux kernel's list, of 2001 and 2003.
+//!   bandwidths. `-old`, `-lat_ctx`: mails to the Linux kernel's list, of 2001 and 2003. `-summary`: what
+//!   getsummary makes of `lmbench-linux`. `-mem_rd`: written by hand in the layout of a file of results.
 //! - `rtos-benchmark-*`: from documentation in public repositories, of a Xilinx KR260 under `VxWorks`,
 //!   a RP2350 under FreeRTOS, and a `LiteX` system under Zephyr, which lacks its start and its end.
 //! - `thread-metric-*`: a Zephyr issue about an STM32H753, and the documentation of a `ThreadX` port.
-//! - `google-benchmark-console-zircon`: "Micro-benchmarks" in the documentation of Zircon.
+//! - `google-benchmark-console-zircon`: "Micro-benchmarks" in the documentation of Zircon. `-columns`:
+//!   written by hand with the columns of tables in public READMEs.
+//! - `hwlatdetect-*`: written by hand from what hwlatdetect 2.4 prints; its tracer is not in every kernel.
 
 use std::fs;
 use std::path::PathBuf;
@@ -729,7 +734,149 @@ fn a_table_of_google_benchmark_is_read() {
     assert!(why(&source.rows[8].figure).ends_with("`1.2.` is no number"));
 }
 
-const CAPTURES: [&str; 35] = [
+#[test]
+fn a_table_of_google_benchmark_has_columns_of_any_width() {
+    let source = source("google-benchmark-console-columns.txt");
+    assert!(close(mean_ns(figure(&source, "hash_bench")), 564.0));
+    assert_eq!(stat(figure(&source, "sort_bench")).samples, 127);
+    assert_eq!(source.rows.len(), 2);
+}
+
+#[test]
+fn a_summary_of_cyclictest_alone_is_read() {
+    let source = source("cyclictest-summary.txt");
+    assert_eq!(source.cut, None);
+    let first = summary(figure(&source, "cyclictest thread 0"));
+    assert_eq!(first, (295 + 5, 47.0, 29.0, 473.0));
+    let second = summary(figure(&source, "cyclictest thread 1"));
+    assert_eq!(second, (300, 32.0, 22.0, 93.0));
+    // The first summary of two has lost its last line, and the second how many there were.
+    let text = capture("cyclictest-summary.txt");
+    let (first, _) = text.split_once("# Histogram").expect("overflows");
+    let (_, second) = text.split_once("# Min").expect("a minimum");
+    let both = read(&format!("{first}# Min{second}"))
+        .expect("both")
+        .sources;
+    let samples = both.iter().map(|source| summary(&source.rows[0].figure).0);
+    assert_eq!(samples.collect::<Vec<u64>>(), [295, 1 + 5]);
+    let (cut, _) = text.split_once("# Max").expect("a maximum");
+    let source = source_of(cut);
+    assert!(source.cut.is_some());
+    assert!(matches!(source.rows[0].figure, Figure::Failed(_)));
+}
+
+#[test]
+fn a_cpu_without_samples_in_rtla_top_says_so() {
+    let source = source("rtla-timerlat-top-idle.txt");
+    assert_eq!(summary(figure(&source, "Thr-000")), (6087, 9.0, 5.0, 25.0));
+    assert_eq!(summary(figure(&source, "IRQ-001")), (1, 12.0, 12.0, 12.0));
+    for name in ["Thr-001", "IRQ-002", "Thr-002"] {
+        let skipped = Figure::Skipped("no sample".to_owned());
+        assert_eq!(figure(&source, name), &skipped);
+    }
+    assert_eq!(source.rows.len(), 6);
+}
+
+#[test]
+fn loads_of_lmbench_are_read_in_both_orders() {
+    let source = source("lmbench-mem_rd.txt");
+    let median = |name: &str| stat(figure(&source, name)).median;
+    assert_eq!(median("lat_mem_rd stride=128 0.00049"), Some(1616.0));
+    assert_eq!(median("lat_mem_rd stride=128 1.00000"), Some(5210.0));
+    assert_eq!(median("lat_mem_rd random stride=16 1.00000"), Some(14870.0));
+    assert_eq!(source.rows.len(), 6);
+}
+
+#[test]
+fn summary_tables_of_lmbench_say_what_their_file_says() {
+    let (tables, file) = (source("lmbench-summary.txt"), source("lmbench-linux.txt"));
+    let value = |row: &Row| match &row.figure {
+        Figure::Summary(stat) => stat.value(),
+        _ => None,
+    };
+    let mut found = 0;
+    for row in &tables.rows {
+        let same = file.rows.iter().find(|other| other.name == row.name);
+        if let Some((short, whole)) = same.and_then(|same| Some((value(row)?, value(same)?))) {
+            // A figure is cut to four columns: `27.` is 27.68.
+            assert!(
+                (short - whole).abs() <= 0.05 * whole,
+                "{}: {short} {whole}",
+                row.name
+            );
+            found += 1;
+        }
+    }
+    assert_eq!((found, tables.rows.len()), (21, 23));
+    assert!(close(mean_or_median(&tables, "null I/O"), 0.20e6));
+    assert!(close(mean_or_median(&tables, "mappings"), 41.4e9));
+    // A second file of the host, and another host.
+    let row = "host      Linux 6.14.0- 3.4000 ";
+    let text = capture("lmbench-summary.txt");
+    let more = format!(
+        "{row}\n{}\n{}",
+        row.replace("3.4", "3.5"),
+        row.replace("host ", "other")
+    );
+    let sources = read(&text.replace(row, &more)).expect("three").sources;
+    let switches = sources
+        .iter()
+        .map(|source| mean_or_median(source, "lat_ctx size=0k 2"));
+    assert_eq!(switches.collect::<Vec<f64>>(), [3.4e6, 3.5e6, 3.4e6]);
+    // What may be 123 thousand or a million more.
+    let wide = text.replace(" 1032\n", " 123K\n");
+    assert_ne!(wide, text);
+    let wide = source_of(&wide);
+    let figure = figure(&wide, "Process fork+/bin/sh -c");
+    assert!(why(figure).contains("may have lost its last digit"));
+}
+
+/// The value of a summary.
+fn mean_or_median(source: &Source, name: &str) -> f64 {
+    stat(figure(source, name)).value().expect("a value")
+}
+
+#[test]
+fn hwlatdetect_tells_what_exceeded_its_threshold() {
+    let found = source("hwlatdetect-samples.txt");
+    assert_eq!(found.cut, None);
+    assert_eq!(found.clock.hz, 1_000_000);
+    assert_eq!(
+        samples(figure(&found, "hwlatdetect inner over 10us")),
+        [(20, 2)]
+    );
+    let outer = figure(&found, "hwlatdetect outer over 10us");
+    assert_eq!(samples(outer), [(14, 1), (25, 1)]);
+    assert_eq!(fact(&found, "duration"), "120 seconds");
+    let none = source("hwlatdetect-none.txt");
+    for row in &none.rows {
+        assert_eq!(why(&row.figure), "nothing over 10us");
+    }
+    // --watch prints them while it runs, and again at the end.
+    let text = capture("hwlatdetect-samples.txt");
+    let (_, told) = text
+        .split_once("exceeding threshold: 3\n")
+        .expect("samples");
+    let watched = text.replace("Starting test\n", &format!("Starting test\n{told}"));
+    assert_eq!(source_of(&watched).rows, found.rows);
+}
+
+#[test]
+fn hwlatdetect_that_is_cut_off_or_contradicts_itself_says_so() {
+    let text = capture("hwlatdetect-samples.txt");
+    let without_the_last = text.lines().take(16).collect::<Vec<_>>().join("\n");
+    let reason = "it tells 2 samples, `Samples recorded:` says 3";
+    assert_eq!(why(&source_of(&without_the_last).rows[0].figure), reason);
+    let (cut, _) = text.split_once("Max Latency").expect("a result");
+    let source = source_of(cut);
+    assert!(source.cut.is_some());
+    assert_eq!(why(&source.rows[0].figure), "its result is missing");
+    let other = text.replace("Max Latency: 25us", "Max Latency: 24us");
+    let reason = "its greatest sample is 25us, `Max Latency:` says 24us";
+    assert_eq!(why(&source_of(&other).rows[1].figure), reason);
+}
+
+const CAPTURES: [&str; 42] = [
     "cyclictest-histofall.txt",
     "cyclictest-histogram.json",
     "cyclictest-histogram.txt",
@@ -741,14 +888,20 @@ const CAPTURES: [&str; 35] = [
     "cyclictest-signaltest.json",
     "cyclictest-signaltest.txt",
     "cyclictest-sigwaittest.json",
+    "cyclictest-summary.txt",
     "cyclictest-svsematest.json",
     "cyclictest-threads-ns.txt",
     "cyclictest-threads.json",
     "cyclictest-threads.txt",
+    "google-benchmark-console-columns.txt",
     "google-benchmark-console-zircon.txt",
+    "hwlatdetect-none.txt",
+    "hwlatdetect-samples.txt",
     "lmbench-lat_ctx.txt",
     "lmbench-linux.txt",
+    "lmbench-mem_rd.txt",
     "lmbench-old.txt",
+    "lmbench-summary.txt",
     "perf-bench-all.txt",
     "perf-bench-each.txt",
     "perf-bench-fork.txt",
@@ -758,6 +911,7 @@ const CAPTURES: [&str; 35] = [
     "rtla-timerlat-hist.txt",
     "rtla-timerlat-over.txt",
     "rtla-timerlat-threshold.txt",
+    "rtla-timerlat-top-idle.txt",
     "rtla-timerlat-top.txt",
     "rtos-benchmark-freertos.txt",
     "rtos-benchmark-vxworks.txt",
@@ -768,8 +922,9 @@ const CAPTURES: [&str; 35] = [
 ];
 
 /// The formats of this file.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     "cyclictest",
+    "hwlatdetect",
     "rtla-timerlat",
     "perf-bench",
     "lmbench",

@@ -11,6 +11,10 @@
 //! has no banner of a boot). Of twister: 34577 (recording), and a report in the public repository
 //! Federiconunezfrau/zephyr-course, trimmed (no-recording).
 
+//!
+//! `zephyr-kernel-*` are written by hand in the layouts that the READMEs and the print statements of
+//! `app_kernel` and `sys_kernel` have.
+
 use std::fmt::Write;
 
 use insta::assert_snapshot;
@@ -267,6 +271,39 @@ fn latency_cut_anywhere() {
     }
 }
 
+#[test]
+fn kernel_objects() {
+    for name in [
+        "zephyr-kernel-app",
+        "zephyr-kernel-app-user",
+        "zephyr-kernel-sys",
+    ] {
+        let text = capture(&format!("{name}.txt"));
+        assert_snapshot!(name, shown(&sources("zephyr-kernel", &text)));
+    }
+}
+
+/// A box that ends anywhere gives rows that the whole one has, or failed ones.
+#[test]
+fn kernel_objects_cut_at_a_line() {
+    for name in ["zephyr-kernel-app.txt", "zephyr-kernel-sys.txt"] {
+        let text = capture(name);
+        let whole = sources("zephyr-kernel", &text).remove(0);
+        let ends = text.match_indices('\n').map(|(at, _)| at + 1);
+        for end in ends.filter(|end| *end < text.len()) {
+            let Ok(imported) = try_read(&text[..end]) else {
+                continue;
+            };
+            let source = &imported.sources[0];
+            assert!(source.cut.is_some(), "{name} to {end}");
+            for (row, same) in source.rows.iter().zip(&whole.rows) {
+                let is_failed = matches!(row.figure, Figure::Failed(_));
+                assert!(row == same || is_failed, "{row:?}");
+            }
+        }
+    }
+}
+
 /// What a boot of Zephyr 4.4 prints before benchmarks of ztest.
 const ZTEST_BOOT: &str = "*** Booting Zephyr OS build v4.4.0-11887-gc7180db33540 ***\n";
 
@@ -451,6 +488,32 @@ fn twister_json() {
     assert_eq!(found[0].rows, log[0].rows);
 }
 
+/// A test with `merge: true` has one record, of lists.
+#[test]
+fn twister_json_merged() {
+    let mut report = twister_report();
+    let found = sources("twister", &report.to_string());
+    for suite in report["testsuites"].as_array_mut().unwrap() {
+        let Some(records) = suite["recording"].as_array().cloned() else {
+            continue;
+        };
+        let field = |name: &str| {
+            records
+                .iter()
+                .map(|record| record[name].clone())
+                .collect::<Value>()
+        };
+        let names = ["metric", "description", "cycles", "nanoseconds"];
+        let merged: serde_json::Map<_, _> = names
+            .map(|name| (name.to_owned(), field(name)))
+            .into_iter()
+            .collect();
+        suite["recording"] = json!([merged]);
+    }
+    let merged = sources("twister", &report.to_string());
+    assert_eq!(merged[0].rows, found[0].rows);
+}
+
 #[test]
 fn twister_json_wrong() {
     let why = |text: &str| match try_read(text) {
@@ -515,7 +578,7 @@ const ZTEST: [&str; 4] = [
     "zephyr-ztest-csv.txt",
 ];
 
-const CAPTURES: [&str; 11] = [
+const CAPTURES: [&str; 14] = [
     "zephyr-latency-1.7.txt",
     "zephyr-latency-1.14-cut.txt",
     "zephyr-latency-2.4-twister.txt",
@@ -527,6 +590,9 @@ const CAPTURES: [&str; 11] = [
     "zephyr-ztest-csv.txt",
     "twister-recording.csv",
     "twister-no-recording.json",
+    "zephyr-kernel-app.txt",
+    "zephyr-kernel-app-user.txt",
+    "zephyr-kernel-sys.txt",
 ];
 
 const PIECES: [&str; 48] = [

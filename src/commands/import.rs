@@ -1,12 +1,14 @@
 //! The command `import`: the results of another tool as a saved run.
 
-use std::io::Write;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{Cursor, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::{print, style, worth, Failure, Outcome, WIDTH};
 use crate::cli;
-use crate::import::{self, records, Imported, Problem, FORMATS};
+use crate::import::{self, criterion, records, Imported, Problem, FORMATS};
 use crate::report::terminal;
 use crate::report::text::{paragraph, plain};
 use crate::report::IMPORTED;
@@ -42,7 +44,8 @@ pub(super) fn imported(
     other: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Result<Result<Imported, Problem>, Failure> {
     let mut input = Input::open(path).map_err(Failure::Failed)?;
-    match import::read_beside(input.reader(), wanted, other) {
+    let mut source = neighbour(path).chain(input.reader());
+    match import::read_beside(&mut source, wanted, other) {
         Err(Problem::Io(error)) => Err(Failure::Failed(input.unreadable(&error))),
         read => Ok(read),
     }
@@ -67,6 +70,19 @@ pub(super) fn failure(
         tell_formats(path, wanted);
     }
     Failure::Failed(format!("{}: {problem}", path.display()))
+}
+
+/// What says what a file of criterion is of: it stands in a file beside it.
+fn neighbour(path: &Path) -> Cursor<Vec<u8>> {
+    let name = path.file_name().and_then(OsStr::to_str);
+    let is_nameless = name.is_some_and(criterion::is_nameless);
+    let names = is_nameless.then(|| fs::read(path.with_file_name(criterion::NAMES)));
+    let names = names.and_then(Result::ok);
+    Cursor::new(
+        names
+            .filter(|text| criterion::is_name(text))
+            .unwrap_or_default(),
+    )
 }
 
 /// What a file was looked through for.

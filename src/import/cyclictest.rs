@@ -5,7 +5,8 @@
 //! - With `-h` or `-H`: `# Histogram`, then `%06d` and a count for each thread, and with `-H` their
 //!   sum; `# Total:`, `# Min Latencies:`, `# Avg Latencies:`, `# Max Latencies:`,
 //!   `# Histogram Overflows:`. A bin is one unit wide, so these are all samples, exactly. Those that
-//!   overflowed are in no bin: then the summary counts (its mean is cut to an integer).
+//!   overflowed are in no bin: then the summary counts (its mean is cut to an integer). It also does
+//!   where it stands alone, from `# Total:` or `# Min Latencies:` on, as logs are often shortened.
 //! - `T: 0 ( 1234) P:80 I:1000 C: 10000 Min: 2 Act: 3 Avg: 4 Max: 20`, printed again and again while
 //!   it runs: the last one counts.
 //!
@@ -33,14 +34,18 @@ use crate::run::{Clock, Fact, Stat, Ticks, Unit};
 pub const FORMAT: Format = Format {
     name: "cyclictest",
     about: "cyclictest, its histogram, and --json of all rt-tests",
-    mark:
-        "`# Histogram`, or `T: 0 ( 1234) P:80`, or a JSON object with `file_version` and `thread`",
+    mark: "`# Histogram`, or its summary alone, or `T: 0 ( 1234) P:80`, or a JSON object with \
+         `file_version` and `thread`",
     lines: Some(Lines {
-        signs: &["# Histogram", "T: 0 ("],
+        signs: &["# Histogram", TOTAL, MIN, " Act:"],
         reader: || Box::new(Log::default()),
     }),
     document: Some(Document { fits, read }),
 };
+
+/// Begins two of the lines that sum up a histogram.
+const TOTAL: &str = "# Total:";
+const MIN: &str = "# Min Latencies:";
 
 fn microsecond_clock() -> Clock {
     Clock {
@@ -103,6 +108,8 @@ struct Thread {
 struct Table {
     /// Where in its line it begins: after what a console puts there.
     column: usize,
+    /// The log has left its histogram out.
+    is_summary: bool,
     histograms: Vec<Histogram>,
     is_damaged: bool,
     totals: Vec<f64>,
@@ -127,13 +134,16 @@ impl Reader for Log {
             } else if text.starts_with("# /dev/cpu_dma_latency set to") {
                 self.end_table(None);
                 self.end_threads();
-            } else if let Some(table) = &mut self.table {
-                table.footer(text);
+            } else {
+                self.footer(text);
             }
-        } else if let Some(table) = &mut self.table {
+        } else if let Some(table) = self.table.as_mut().filter(|table| !table.is_summary) {
             table.bins(line);
-        } else if line.contains(" Act:") && self.thread(line).is_none() {
-            self.unread.line(line);
+        } else if line.contains(" Act:") {
+            self.end_table(None);
+            if self.thread(line).is_none() {
+                self.unread.line(line);
+            }
         }
     }
 
@@ -153,6 +163,22 @@ fn numbers(text: &str) -> Vec<f64> {
 }
 
 impl Log {
+    /// Takes a line of a summary, which may stand alone; its first line begins another one.
+    fn footer(&mut self, line: &str) {
+        let is_over = |table: &Table| table.is_summary && !table.max.is_empty();
+        let is_first = line.starts_with(TOTAL) || line.starts_with(MIN);
+        if is_first && self.table.as_ref().is_none_or(is_over) {
+            self.end_table(None);
+            self.table = Some(Table {
+                is_summary: true,
+                ..Table::default()
+            });
+        }
+        if let Some(table) = &mut self.table {
+            table.footer(line);
+        }
+    }
+
     /// Takes a `T:` line; `None` if it cannot be read.
     fn thread(&mut self, line: &str) -> Option<()> {
         let thread = line.find("T:").and_then(|at| line.get(at + 2..))?;
@@ -238,6 +264,7 @@ impl Log {
         let Some(table) = self.table.take() else {
             return;
         };
+        let is_cut = overflows.is_none() && (!table.is_summary || table.max.is_empty());
         let about = self
             .threads
             .iter()
@@ -258,9 +285,7 @@ impl Log {
                 microsecond_clock()
             },
             rows,
-            cut: overflows
-                .is_none()
-                .then(|| "its end, `# Histogram Overflows:`, is missing".to_owned()),
+            cut: is_cut.then(|| "its end, `# Histogram Overflows:`, is missing".to_owned()),
         });
         // The same threads, with less.
         self.threads.clear();
@@ -313,9 +338,9 @@ impl Table {
     }
 
     fn footer(&mut self, line: &str) {
-        if let Some(totals) = line.strip_prefix("# Total:") {
+        if let Some(totals) = line.strip_prefix(TOTAL) {
             self.totals = numbers(totals);
-        } else if let Some(min) = line.strip_prefix("# Min Latencies:") {
+        } else if let Some(min) = line.strip_prefix(MIN) {
             self.min = numbers(min);
         } else if let Some(avg) = line.strip_prefix("# Avg Latencies:") {
             self.avg = numbers(avg);
@@ -328,50 +353,66 @@ impl Table {
         // With -H all but these have the sum of the threads as a last column.
         let threads = if self.min.is_empty() {
             self.histograms.len()
-        } else {
+        } else if self.is_summary {
             self.min.len()
+        } else {
+            self.min.len().min(self.histograms.len())
         };
-        let mut rows = Vec::new();
-        for (thread, histogram) in (0u64..).zip(&self.histograms).take(threads) {
-            let at = thread as usize;
-            let told = |numbers: &[f64]| numbers.get(at).copied();
-            let figure = match (
-                told(&self.min),
-                told(&self.avg),
-                told(&self.max),
-                overflows.and_then(told),
-            ) {
-                _ if self.is_damaged => {
-                    Figure::Failed("a line of its histogram is damaged".to_owned())
-                }
-                (Some(min), Some(avg), Some(max), Some(overflows)) => {
-                    let in_bins = histogram.total();
-                    let total = told(&self.totals).map_or(in_bins, |total| total as u64);
-                    if total != in_bins {
-                        Figure::Failed(format!(
-                            "its bins hold {in_bins} samples, `# Total:` says {total}"
-                        ))
-                    } else if overflows > 0.0 {
-                        Figure::Summary(Stat {
-                            min: Some(min),
-                            max: Some(max),
-                            ..Stat::of_mean(in_bins.saturating_add(overflows as u64), avg)
-                        })
-                    } else if histogram.is_empty() {
-                        Figure::Failed("no sample".to_owned())
-                    } else {
-                        samples(histogram.clone(), min, max)
-                    }
-                }
-                _ => Figure::Failed("its histogram has no end".to_owned()),
+        let told = |numbers: &[f64], at: usize| numbers.get(at).copied();
+        let figure = |at: usize| {
+            if self.is_damaged {
+                return Figure::Failed("a line of its histogram is damaged".to_owned());
+            }
+            let (min, avg, max) = (
+                told(&self.min, at),
+                told(&self.avg, at),
+                told(&self.max, at),
+            );
+            let (Some(min), Some(avg), Some(max)) = (min, avg, max) else {
+                return Figure::Failed("its histogram has no end".to_owned());
             };
+            let overflows = overflows.map(|overflows| told(overflows, at));
+            let summary = |samples: u64| {
+                if samples == 0 {
+                    return Figure::Failed("no sample".to_owned());
+                }
+                Figure::Summary(Stat {
+                    min: Some(min),
+                    max: Some(max),
+                    ..Stat::of_mean(samples, avg)
+                })
+            };
+            let total = told(&self.totals, at);
+            let Some(histogram) = self.histograms.get(at) else {
+                let all = total.unwrap_or(1.0) + overflows.flatten().unwrap_or(0.0);
+                return summary(all as u64);
+            };
+            let Some(Some(overflows)) = overflows else {
+                return Figure::Failed("its histogram has no end".to_owned());
+            };
+            let in_bins = histogram.total();
+            let total = total.map_or(in_bins, |total| total as u64);
+            if total != in_bins {
+                Figure::Failed(format!(
+                    "its bins hold {in_bins} samples, `# Total:` says {total}"
+                ))
+            } else if overflows > 0.0 {
+                summary(in_bins.saturating_add(overflows as u64))
+            } else if histogram.is_empty() {
+                Figure::Failed("no sample".to_owned())
+            } else {
+                samples(histogram.clone(), min, max)
+            }
+        };
+        let row = |at: usize| {
+            let thread = at as u64;
             let about = about.iter().find(|(number, _)| *number == thread);
-            rows.push(Row {
+            Row {
                 about: about.map_or(String::new(), |(_, about)| (*about).to_owned()),
-                ..Row::new(&name_of_thread("cyclictest", thread), figure)
-            });
-        }
-        rows
+                ..Row::new(&name_of_thread("cyclictest", thread), figure(at))
+            }
+        };
+        (0..threads).map(row).collect()
     }
 }
 

@@ -27,10 +27,14 @@ pub const FORMAT: Format = Format {
 };
 
 fn fits(document: &Value) -> bool {
-    let first = &document[0];
-    let is_named = first["label"].is_string() || first["test_name"].is_string();
-    let has_values = first["values"].is_array() || first["samples"].is_array();
-    is_named && has_values && first["unit"].is_string()
+    let is_result = |one: &Value| {
+        let is_named = one["label"].is_string() || one["test_name"].is_string();
+        let has_values = one["values"].is_array() || one["samples"].is_array();
+        is_named && has_values && one["unit"].is_string()
+    };
+    document
+        .as_array()
+        .is_some_and(|results| results.iter().any(is_result))
 }
 
 fn read(document: &Value) -> Result<Vec<Source>, String> {

@@ -12,22 +12,29 @@
 //! process, as where several runs were put into one file. With `replicate: process` each line is a
 //! process of its own; so says kernmark's own export, and its names are then read back as they were.
 //! `--- FAIL` and `--- SKIP` make rows without figures; `FAIL` alone says that a run broke off. `Unit`
-//! lines are passed over. What `go test` printed (it has `goos` and `pkg`) ends each package with
-//! `PASS` or `FAIL`; without either the package is cut off.
+//! lines are passed over. Lines may be indented, as in a README. What `go test` printed (it has
+//! `goos` and `pkg`) ends each package with `PASS` or `FAIL`; without either the package is cut off.
+//!
+//! `go test -json` prints an event a line. The `Output` of those of a package, put together, is the
+//! same text; an event without a `Test` whose `Action` is `pass`, `fail` or `skip` ends the package.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use serde_json::Value;
+
+use super::json::{lines, Object};
 use super::text::{number, Unread};
-use super::{picosecond_clock, samples, Figure, Format, Lines, Reader, Row, Source};
+use super::{picosecond_clock, samples, Document, Figure, Format, Lines, Reader, Row, Source};
 use crate::record;
 use crate::run::{Clock, Fact, Unit};
 
 /// Go's text.
 pub const FORMAT: Format = Format {
     name: "go",
-    about: "go test -bench, and what else benchstat reads",
-    mark: "lines like `BenchmarkName-8  1000  123 ns/op`",
+    about: "go test -bench, its -json too, and what else benchstat reads",
+    mark:
+        "lines like `BenchmarkName-8  1000  123 ns/op`, or JSON lines with `Action` and `Package`",
     lines: Some(Lines {
         signs: &[
             "goos: ",
@@ -38,8 +45,62 @@ pub const FORMAT: Format = Format {
         ],
         reader: || Box::<Log>::default(),
     }),
-    document: None,
+    document: Some(Document { fits, read }),
 };
+
+fn fits(document: &Value) -> bool {
+    let first = lines(document).first();
+    first.is_some_and(|event| {
+        event["Action"].is_string()
+            && (event["Package"].is_string() || event["ImportPath"].is_string())
+    })
+}
+
+/// What the events of a package say.
+#[derive(Default)]
+struct Told {
+    package: String,
+    output: String,
+    is_over: bool,
+}
+
+fn read(document: &Value) -> Result<Vec<Source>, String> {
+    let mut packages: Vec<Told> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for event in Object::lines(document) {
+        let action = event.text("Action")?;
+        // Events of the build have none.
+        let Ok(name) = event.text("Package") else {
+            continue;
+        };
+        let place = *places.entry(name).or_insert_with(|| {
+            packages.push(Told {
+                package: name.to_owned(),
+                ..Told::default()
+            });
+            packages.len() - 1
+        });
+        let told = &mut packages[place];
+        match action {
+            "output" => told.output.push_str(event.text("Output")?),
+            "start" => told.is_over = false,
+            "pass" | "fail" | "skip" if event.get("Test").is_none() => told.is_over = true,
+            _ => {}
+        }
+    }
+    let mut log = Box::<Log>::default();
+    for line in packages.iter().flat_map(|told| told.output.lines()) {
+        log.line(line);
+    }
+    let mut sources = log.finish();
+    if let Some(told) = packages.iter().find(|told| !told.is_over) {
+        for source in &mut sources {
+            let cut = || format!("the end of package {} is missing", told.package);
+            source.cut.get_or_insert_with(cut);
+        }
+    }
+    Ok(sources)
+}
 
 /// What the key `replicate` says where each line is of a process of its own.
 const PROCESS: &str = "process";
@@ -78,23 +139,32 @@ struct Measured {
 
 impl Reader for Log {
     fn line(&mut self, line: &str) {
-        if line.starts_with("Benchmark") {
-            if self.benchmark(line).is_none() && is_result(line, 2) {
-                self.unread.line(line);
+        let text = line.trim_start();
+        let is_indented = text.len() < line.len();
+        if text.starts_with("Benchmark") {
+            if self.benchmark(text).is_some() {
+                return;
+            }
+            if is_result(text, 2) {
+                return self.unread.line(line);
+            }
+            if !is_indented {
+                return;
             }
         } else if is_result(line, 3) {
             // Its name was lost, or something stands before it.
-            self.unread.line(line);
-        } else if let Some(rest) = line.trim_start().strip_prefix("--- ") {
+            return self.unread.line(line);
+        }
+        if let Some(rest) = text.strip_prefix("--- ") {
             self.verdict(rest);
-        } else if line.starts_with([' ', '\t']) {
-            self.remark(line.trim());
-        } else if line == "FAIL" || line.starts_with("FAIL\t") {
+        } else if is_indented && !is_setting_of_go(text) {
+            self.remark(text.trim_end());
+        } else if text == "FAIL" || text.starts_with("FAIL\t") {
             self.failed.insert(self.process());
             self.is_ended = true;
-        } else if line == "PASS" || line.starts_with("ok  \t") {
+        } else if text == "PASS" || text.starts_with("ok  \t") {
             self.is_ended = true;
-        } else if let Some((key, value)) = line.split_once(':') {
+        } else if let Some((key, value)) = text.split_once(':') {
             self.configure(key, value);
         }
     }
@@ -307,6 +377,12 @@ impl Measured {
         };
         of_process.map(figure).collect()
     }
+}
+
+/// Whether `go test` itself prints a setting of this name: an indented line may be a remark.
+fn is_setting_of_go(text: &str) -> bool {
+    let key = text.split_once(": ").map(|(key, _)| key);
+    key.is_some_and(|key| matches!(key, "goos" | "goarch" | "pkg" | "cpu"))
 }
 
 fn instructions() -> Clock {

@@ -89,7 +89,12 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
 fn name_and_kind<'a>(row: &Object<'a>) -> Result<(&'a str, Kind), String> {
     let name = row.text("name")?;
     let (run, aggregate) = match row.get("run_type").and_then(Value::as_str) {
-        Some("aggregate") => (row.text("run_name")?, row.text("aggregate_name")?),
+        Some("aggregate") => {
+            let aggregate = row.text("aggregate_name")?;
+            let end = format!("_{aggregate}");
+            let of_name = name.strip_suffix(&end).unwrap_or(name);
+            (row.text("run_name").unwrap_or(of_name), aggregate)
+        }
         Some(_) => (row.text("run_name").unwrap_or(name), ""),
         None => {
             let parts = name

@@ -1,8 +1,8 @@
 //! Google Benchmark's table on the console, and that of Zircon's microbenchmarks of 2017 and 2018,
 //! which were printed by it.
 //!
-//! - `Benchmark       Time           CPU Iterations` (since 1.5 with more spaces, and with
-//!   `UserCounters...` behind it), then a line of dashes.
+//! - `Benchmark       Time           CPU Iterations` (with as many spaces as its columns need, since
+//!   1.5 with `UserCounters...` behind it), then a line of dashes.
 //! - `Channel/Write/64     728 ns    730 ns   950200   83.6564MB/s`: the name, the mean real time of
 //!   an iteration, the mean CPU time, the number of iterations, and perhaps rates, counters and a
 //!   label. Times are in `ns`, `us`, `ms` or `s`.
@@ -27,7 +27,7 @@ pub const FORMAT: Format = Format {
     about: "Google Benchmark on the console, Zircon's microbenchmarks of 2017 and 2018",
     mark: "`Benchmark    Time    CPU Iterations`",
     lines: Some(Lines {
-        signs: &["CPU Iterations", "CPU   Iterations", MACHINE],
+        signs: &["Iterations", MACHINE],
         reader: || Box::new(Log::default()),
     }),
     document: None,

@@ -15,6 +15,15 @@ impl<'a> Object<'a> {
         Object { value, place }
     }
 
+    /// The objects of a document of JSON lines.
+    pub fn lines(document: &'a Value) -> Vec<Self> {
+        let object = |(at, value)| Object {
+            value,
+            place: format!("[{at}]"),
+        };
+        lines(document).iter().enumerate().map(object).collect()
+    }
+
     /// The elements of a document that is an array.
     pub fn elements(document: &'a Value) -> Result<Vec<Self>, String> {
         array(document, "", "the document")
@@ -47,6 +56,22 @@ impl<'a> Object<'a> {
         let value = self.need(name)?;
         let place = self.place_of(name);
         array(value, &place, &place)
+    }
+
+    /// The elements of what is itself an array.
+    pub fn items(&self) -> Result<Vec<Self>, String> {
+        array(self.value, &self.place, &self.place)
+    }
+
+    /// What is itself a number.
+    pub fn itself(&self) -> Result<f64, String> {
+        let number = self.value.as_f64();
+        number.ok_or_else(|| self.says("no number"))
+    }
+
+    /// That it is itself wrong: `results[3]: what`.
+    pub fn says(&self, what: &str) -> String {
+        format!("{}: {what}", self.place)
     }
 
     pub fn text(&self, name: &str) -> Result<&'a str, String> {
@@ -92,6 +117,28 @@ impl<'a> Object<'a> {
     }
 }
 
+/// Reads a document. Several values in a row, such as JSON lines, make an array.
+///
+/// # Errors
+///
+/// It is not JSON, or it breaks off.
+pub(super) fn document(text: &[u8]) -> serde_json::Result<Value> {
+    let values = serde_json::Deserializer::from_slice(text).into_iter();
+    let mut values = values.collect::<Result<Vec<Value>, _>>()?;
+    Ok(match values.len() {
+        1 => values.remove(0),
+        _ => Value::Array(values),
+    })
+}
+
+/// The values of JSON lines; of one line, that is not an array, its own.
+pub(super) fn lines(document: &Value) -> &[Value] {
+    match document {
+        Value::Array(values) => values,
+        value => std::slice::from_ref(value),
+    }
+}
+
 /// A value that is single, as text.
 pub(super) fn scalar(value: &Value) -> Option<String> {
     match value {
@@ -115,6 +162,16 @@ fn array<'a>(value: &'a Value, place: &str, called: &str) -> Result<Vec<Object<'
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn values_in_a_row_are_an_array() {
+        assert_eq!(document(b"{\"a\": 1}\n").unwrap(), json!({"a": 1}));
+        let rows = document(b"{\"a\": 1}\n{\"a\": 2}\n").unwrap();
+        assert_eq!(rows, json!([{"a": 1}, {"a": 2}]));
+        assert_eq!(lines(&rows).len(), 2);
+        assert_eq!(lines(&json!({"a": 1})).len(), 1);
+        assert!(document(b"{\"a\": 1}\n{\"a\": ").is_err());
+    }
 
     #[test]
     fn an_error_says_where_it_is() {

@@ -7,6 +7,9 @@
 //!   `AF_UNIX sock stream latency`, `Pagefaults on FILE`, `TCP latency using localhost` ...
 //! - `"size=0k ovr=0.66`, then `2 3.40`: `lat_ctx`; so many processes, microseconds of a switch. What
 //!   passing a token and summing the array cost, 0.66, is subtracted. A row is `lat_ctx size=0k 2`.
+//! - `"stride=128`, then `0.00049 1.616`: `lat_mem_rd`; megabytes that are walked through, nanoseconds of
+//!   a load. In a file of results `Random load latency` stands before those that are in random order. A row
+//!   is `lat_mem_rd stride=128 0.00049`, or `lat_mem_rd random stride=16 0.00049`.
 //! - `"mappings`, then `0.524288 9.824`: `lat_mmap`; megabytes, microseconds to map and unmap them.
 //! - `"File system latency`, then `0k 469 84505 138552`: `lat_fs`; the size of a file, how many files,
 //!   and how many were created and deleted in a second, one after the other. What is read is the
@@ -16,12 +19,13 @@
 //! The figure of a tool is the median of its repetitions (11, unless `-N` says otherwise), each a
 //! mean over many operations; it is read as a median. That of `lat_fs` is a mean.
 //! Bandwidths are no times: those that are printed as one line are skipped, and their tables are not
-//! read. Neither is `lat_mem_rd`, which is of the hardware.
+//! read. The tables that sum up files of results are read by [`lmbench_summary`](super::lmbench_summary).
 //!
 //! A name that comes again is of another process, as is a new first line.
 
 use std::collections::HashSet;
 
+use super::lmbench_summary::{Summary, TITLE};
 use super::text::{figure, has_number_before, number, Unread};
 use super::{picosecond_clock, Figure, Format, Lines, Printed, Reader, Row, Source};
 use crate::run::{Fact, Stat};
@@ -29,8 +33,9 @@ use crate::run::{Fact, Stat};
 /// The results of lmbench.
 pub const FORMAT: Format = Format {
     name: "lmbench",
-    about: "lmbench, a file of results or single tools",
-    mark: "`Simple syscall: 0.1303 microseconds` and the like, or `\"size=0k ovr=`",
+    about: "lmbench, a file of results, single tools or summary tables",
+    mark: "`Simple syscall: 0.1303 microseconds` and the like, `\"size=0k ovr=`, `\"stride=128`, or a \
+           table `... - smaller is better`",
     lines: Some(Lines {
         signs: &[
             FIRST,
@@ -60,6 +65,8 @@ pub const FORMAT: Format = Format {
             CONTEXT_SWITCH,
             MAPPINGS,
             FILES,
+            STRIDE,
+            TITLE,
         ],
         reader: || Box::new(Log::default()),
     }),
@@ -70,6 +77,10 @@ const FIRST: &str = "[lmbench";
 const CONTEXT_SWITCH: &str = "\"size=";
 const MAPPINGS: &str = "\"mappings";
 const FILES: &str = "\"File system latency";
+const STRIDE: &str = "\"stride=";
+/// What stands before loads in random order, and before others.
+const RANDOM: &str = "Random load latency";
+const IN_ORDER: &str = "Memory load latency";
 
 #[derive(Default)]
 struct Log {
@@ -80,6 +91,9 @@ struct Log {
     /// The source is a file, which ends in its date.
     is_file: bool,
     unread: Unread,
+    /// Loads are in random order.
+    is_random: bool,
+    summary: Summary,
 }
 
 /// The table that is being read; an empty line ends it.
@@ -87,22 +101,28 @@ struct Log {
 enum Table {
     #[default]
     None,
-    /// What precedes the first number in the name of a row, microseconds the second.
-    Times(String),
+    /// What precedes the first number in the name of a row, and how many picoseconds one of the second
+    /// is.
+    Times(String, f64),
     Files,
 }
 
 impl Reader for Log {
     fn line(&mut self, line: &str) {
+        if self.summary.line(line) {
+            return;
+        }
         let line = line.trim();
         if line.is_empty() {
             self.table = Table::None;
         } else if let Some(told) = line.strip_prefix('[') {
             self.bracket(told.trim_end_matches(']'));
         } else if let Some(title) = line.strip_prefix('"') {
-            self.table = table(title);
+            self.table = table(title, self.is_random);
+        } else if line == RANDOM || line == IN_ORDER {
+            self.is_random = line == RANDOM;
         } else if let Some((name, time)) = microseconds(line) {
-            let stat = number(time).map(median_in_microseconds);
+            let stat = number(time).map(|time| median(time * MICROSECOND));
             self.push(microseconds_row(name, figure(line, stat)));
         } else if has_number_before(line, "microseconds") {
             self.unread.line(line);
@@ -118,6 +138,7 @@ impl Reader for Log {
 
     fn finish(self: Box<Self>) -> Vec<Source> {
         let mut sources = self.sources;
+        sources.extend(self.summary.finish());
         sources.retain(|source| !source.rows.is_empty());
         self.unread.tell(&mut sources);
         sources
@@ -133,11 +154,14 @@ fn microseconds(line: &str) -> Option<(&str, &str)> {
     (!name.is_empty()).then_some((name, time))
 }
 
-fn median_in_microseconds(time: f64) -> Stat {
+/// Picoseconds in each.
+const NANOSECOND: f64 = 1e3;
+const MICROSECOND: f64 = 1e6;
+
+fn median(picoseconds: f64) -> Stat {
     Stat {
-        mean: None,
-        median: Some(time * 1e6),
-        ..Stat::of_mean(1, 0.0)
+        median: Some(picoseconds),
+        ..Stat::blank(1)
     }
 }
 
@@ -149,13 +173,16 @@ fn microseconds_row(name: &str, figure: Figure) -> Row {
     }
 }
 
-fn table(title: &str) -> Table {
+fn table(title: &str, is_random: bool) -> Table {
     // What some quote closes.
     let title = title.trim_end_matches('"');
     if let Some((size, _)) = title.split_once(" ovr=") {
-        Table::Times(format!("lat_ctx {size}"))
+        Table::Times(format!("lat_ctx {size}"), MICROSECOND)
+    } else if title.starts_with("stride=") {
+        let order = if is_random { "random " } else { "" };
+        Table::Times(format!("lat_mem_rd {order}{title}"), NANOSECOND)
     } else if title == "mappings" {
-        Table::Times("mappings".to_owned())
+        Table::Times("mappings".to_owned(), MICROSECOND)
     } else if title == "File system latency" {
         Table::Files
     } else {
@@ -167,6 +194,7 @@ impl Log {
     fn begin(&mut self) {
         self.is_file = false;
         self.names.clear();
+        self.is_random = false;
         self.sources.push(Source {
             facts: vec![Fact::new("tool", "lmbench")],
             clock: picosecond_clock(),
@@ -228,7 +256,7 @@ impl Log {
         };
         match &self.table {
             Table::None => {}
-            Table::Times(name) => {
+            Table::Times(name, unit) => {
                 if number(first).is_err() {
                     return;
                 }
@@ -237,7 +265,7 @@ impl Log {
                     return;
                 }
                 let name = format!("{name} {first}");
-                let stat = number(second).map(median_in_microseconds);
+                let stat = number(second).map(|time| median(time * unit));
                 self.push(microseconds_row(&name, figure(line, stat)));
             }
             Table::Files => {

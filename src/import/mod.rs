@@ -4,24 +4,32 @@
 //! only says what the source says; which format a file has, what is wrong with its figures
 //! ([`check`]) and how they become a record stream ([`records`]) is the same for all.
 
+pub mod bencher;
 pub mod check;
+pub mod criterion;
 pub mod cyclictest;
 pub mod fuchsiaperf;
 pub mod go;
 pub mod google_benchmark;
 pub mod google_benchmark_console;
+pub mod hwlatdetect;
 pub mod hyperfine;
+pub mod jmh;
 mod json;
 pub mod lmbench;
+mod lmbench_summary;
 pub mod perf_bench;
+pub mod pytest_benchmark;
 pub mod records;
 pub mod rtla;
 pub mod rtos_benchmark;
+pub mod schbench;
 pub mod sel4bench;
 mod text;
 pub mod thread_metric;
 pub mod twister;
 mod zephyr;
+pub mod zephyr_kernel;
 pub mod zephyr_latency;
 pub mod zephyr_ztest;
 
@@ -118,7 +126,7 @@ pub struct Lines {
     pub reader: fn() -> Box<dyn Reader>,
 }
 
-/// A format that is one JSON document.
+/// A format that is one JSON document, or JSON lines, whose values come as an array.
 #[derive(Debug)]
 pub struct Document {
     /// Whether a document is one.
@@ -146,19 +154,26 @@ pub trait Reader {
 
 /// All formats, in the order of the documentation.
 pub static FORMATS: &[&Format] = &[
+    &bencher::FORMAT,
+    &criterion::FORMAT,
     &cyclictest::FORMAT,
     &fuchsiaperf::FORMAT,
     &go::FORMAT,
     &google_benchmark::FORMAT,
     &google_benchmark_console::FORMAT,
+    &hwlatdetect::FORMAT,
     &hyperfine::FORMAT,
+    &jmh::FORMAT,
     &lmbench::FORMAT,
     &perf_bench::FORMAT,
+    &pytest_benchmark::FORMAT,
     &rtla::FORMAT,
     &rtos_benchmark::FORMAT,
+    &schbench::FORMAT,
     &sel4bench::FORMAT,
     &thread_metric::FORMAT,
     &twister::FORMAT,
+    &zephyr_kernel::FORMAT,
     &zephyr_latency::FORMAT,
     &zephyr_ztest::FORMAT,
 ];
@@ -423,7 +438,7 @@ pub fn read_beside(
         for line in text.split(|byte| *byte == b'\n') {
             other(line);
         }
-        let document = serde_json::from_slice(&text).map_err(Problem::NotJson)?;
+        let document = json::document(&text).map_err(Problem::NotJson)?;
         return read_document(&document, &formats, wanted.is_some());
     }
     read_lines(&mut input, &formats, other)

@@ -16,7 +16,8 @@
 //!
 //! `rtla timerlat top`: `0 00:10:01   |   IRQ Timer Latency (us) ...`, then for each CPU `cur`,
 //! `min`, `avg` and `max` of the same, printed again and again while it runs: the last table counts.
-//! `#599979` is the number of samples of the thread; that of the others is the same but for one.
+//! `#599979` is the number of samples of the thread; that of the others is the same but for one. `-` in
+//! all columns says that there is no sample.
 //!
 //! Without their header (`--no-header`), index or summary they are not read. A row is named as its
 //! column in `hist`.
@@ -335,6 +336,7 @@ impl Top {
             .map(str::parse::<u64>);
         let (cpu, samples) = (cpu?.ok()?, count.trim().parse().ok()?);
         for (what, values) in ["IRQ", "Thr", "Usr"].iter().zip(values.split('|')) {
+            let is_empty = values.split_ascii_whitespace().all(|value| value == "-");
             let mut values = values.split_ascii_whitespace().skip(1);
             let mut next = || number(values.next().unwrap_or(""));
             let mut stat = || -> Result<Stat, String> {
@@ -346,7 +348,12 @@ impl Top {
                 })
             };
             let name = format!("{what}-{cpu:03}");
-            self.rows.push(Row::new(&name, figure(line, stat())));
+            let figure = if is_empty {
+                Figure::Skipped("no sample".to_owned())
+            } else {
+                figure(line, stat())
+            };
+            self.rows.push(Row::new(&name, figure));
         }
         Some(())
     }

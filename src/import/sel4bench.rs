@@ -9,6 +9,11 @@
 //! are part of the name, in this order: `Function`, `Direction`, `Type`, `Event` and other text by its
 //! value alone, then numbers, true and false with their names.
 //!
+//! The history of results that the seL4 project publishes has a line of JSON for each run of the suite:
+//! `ts` (when), `sha`, `sha_kernel` and `sha_bench` (revisions), `run_id`, and for each metric
+//! `[min, 1st quartile, median, mean, 3rd quartile, max, deviation, samples]`. Each line is a source, and
+//! a row has the name of its metric. The quartiles are not kept.
+//!
 //! Cycles are those of the CPU's counter; its frequency is not printed. An `Event` other than
 //! `Cycle counter` is a count, and `SMP Benchmark` a throughput. The tables of before 2016 are not
 //! read.
@@ -17,15 +22,17 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::json::{scalar, Object};
+use super::json::{lines, scalar, Object};
 use super::{samples, Document, Figure, Format, Lines, Reader, Row, Source};
 use crate::run::{Clock, Fact, Stat, Unit};
 
 /// sel4bench's JSON.
 pub const FORMAT: Format = Format {
     name: "sel4bench",
-    about: "sel4bench, its JSON or its log",
-    mark: "`JSON OUTPUT`, or a JSON array of objects with `Benchmark` and `Results`",
+    about: "sel4bench, its JSON or its log, and the published history",
+    mark:
+        "`JSON OUTPUT`, a JSON array of objects with `Benchmark` and `Results`, or JSON lines with \
+           `sha_kernel` and `sha_bench`",
     lines: Some(Lines {
         signs: &[BEGIN],
         reader: || Box::<Log>::default(),
@@ -56,10 +63,19 @@ const FIGURES: [&str; 11] = [
 
 fn fits(document: &Value) -> bool {
     let first = &document[0];
-    first["Benchmark"].is_string() && first["Results"].is_array()
+    first["Benchmark"].is_string() && first["Results"].is_array() || is_history(document)
+}
+
+/// Whether a document is a history, a line for each run of the suite.
+fn is_history(document: &Value) -> bool {
+    let first = lines(document).first();
+    first.is_some_and(|run| run["sha_kernel"].is_string() && run["sha_bench"].is_string())
 }
 
 fn read(document: &Value) -> Result<Vec<Source>, String> {
+    if is_history(document) {
+        return Object::lines(document).iter().map(run).collect();
+    }
     let mut boot = Boot::default();
     for set in Object::elements(document)? {
         boot.add(&set)?;
@@ -88,17 +104,67 @@ impl Boot {
         let rows = self.iterations.into_values();
         let rows = rows.filter(|rows| !rows.is_empty());
         let source = |rows| Source {
-            facts: vec![Fact::new("tool", "sel4bench"), Fact::new("kernel", "seL4")],
-            clock: Clock {
-                name: "cycles".to_owned(),
-                unit: Unit::Cycles,
-                hz: 0,
-            },
-            rows,
             cut: cut.map(str::to_owned),
+            ..source("seL4", rows)
         };
         rows.map(source).collect()
     }
+}
+
+fn source(kernel: &str, rows: Vec<Row>) -> Source {
+    Source {
+        facts: vec![Fact::new("tool", "sel4bench"), Fact::new("kernel", kernel)],
+        clock: Clock {
+            name: "cycles".to_owned(),
+            unit: Unit::Cycles,
+            hz: 0,
+        },
+        rows,
+        cut: None,
+    }
+}
+
+/// A line of the history.
+fn run(line: &Object) -> Result<Source, String> {
+    let metrics = line.pairs().filter(|(_, value)| value.is_array());
+    let row = |(name, _)| {
+        let figures = line.numbers(name)?;
+        let [min, _, median, mean, _, max, deviation, samples] = figures[..] else {
+            return Err(line.wrong(name, "not eight numbers"));
+        };
+        let stat = Stat {
+            samples: samples as u64,
+            mean: Some(mean),
+            median: Some(median),
+            min: Some(min),
+            max: Some(max),
+            deviation: Some(deviation),
+        };
+        Ok(Row::new(name, Figure::Summary(without_blanks(stat))))
+    };
+    let rows = metrics.map(row).collect::<Result<_, String>>()?;
+    let mut source = source(&format!("seL4 {}", line.text("sha_kernel")?), rows);
+    let told = [("date", "ts"), ("suite", "sha_bench")];
+    let told = told.into_iter().filter_map(|(name, field)| {
+        let value = scalar(line.get(field)?)?;
+        Some(Fact::new(name, &value))
+    });
+    source.facts.extend(told);
+    Ok(source)
+}
+
+/// A summary without what early processing prints as 0 because it does not know it.
+fn without_blanks(stat: Stat) -> Stat {
+    let is_zero = |figure: Option<f64>| figure == Some(0.0);
+    if is_zero(stat.min) && is_zero(stat.max) && is_zero(stat.median) && !is_zero(stat.mean) {
+        return Stat {
+            min: None,
+            max: None,
+            median: None,
+            ..stat
+        };
+    }
+    stat
 }
 
 fn row(benchmark: &str, result: &Object) -> Result<Row, String> {
@@ -146,18 +212,14 @@ fn figure(benchmark: &str, result: &Object) -> Result<Figure, String> {
         Some("nan" | "inf") => Ok(None),
         _ => result.number_if_there(name),
     };
-    let mut stat = Stat {
+    let stat = without_blanks(Stat {
         samples: result.number_if_there("Samples")?.map_or(1, |n| n as u64),
         mean: real("Mean")?,
         median: real("Median")?,
         min: real("Min")?,
         max: real("Max")?,
         deviation: real("Stddev")?,
-    };
-    let is_zero = |figure: Option<f64>| figure == Some(0.0);
-    if is_zero(stat.min) && is_zero(stat.max) && is_zero(stat.median) && !is_zero(stat.mean) {
-        (stat.min, stat.max, stat.median) = (None, None, None);
-    }
+    });
     if stat.mean.is_none() && stat.median.is_none() {
         let mean = result.get("Mean").and_then(scalar);
         let mean = mean.unwrap_or_else(|| "not there".to_owned());

@@ -16,6 +16,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::json::scalar;
 use super::text::Unread;
 use super::zephyr::cycles;
 use super::zephyr_latency::{mean, name_and_about};
@@ -59,15 +60,7 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
         };
         let records = recording.as_array();
         let records = records.ok_or_else(|| format!("testsuites[{at}].recording: no array"))?;
-        let field = |record: &Value, name: &str| match &record[name] {
-            Value::String(text) => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            _ => None,
-        };
-        let rows = records
-            .iter()
-            .filter_map(|record| row(|name| field(record, name)));
-        let rows: Vec<Row> = rows.collect();
+        let rows: Vec<Row> = records.iter().flat_map(rows_of).collect();
         if !rows.is_empty() {
             sources.push(source(suite, &document["environment"], rows));
         }
@@ -76,6 +69,20 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
         return Err("testsuites: no `recording` with `metric` and `cycles` in any".to_owned());
     }
     Ok(sources)
+}
+
+/// The rows of a record: one, or where the test has `merge: true` as many as its fields have values.
+fn rows_of(record: &Value) -> Vec<Row> {
+    let Some(titles) = record["metric"].as_array() else {
+        return row(|name| scalar(&record[name])).into_iter().collect();
+    };
+    let field = |name: &str, at: usize| {
+        let values = record[name].as_array();
+        let values = values.filter(|values| values.len() == titles.len());
+        scalar(values?.get(at)?)
+    };
+    let rows = (0..titles.len()).filter_map(|at| row(|name| field(name, at)));
+    rows.collect()
 }
 
 fn source(suite: &Value, environment: &Value, rows: Vec<Row>) -> Source {

@@ -1,0 +1,152 @@
+//! criterion, the benchmarks of Rust: what versions 0.3 to 0.8 leave in `target/criterion`, and
+//! `cargo criterion --message-format=json`.
+//!
+//! In the folder of a benchmark, `new/sample.json` has the number of iterations and the nanoseconds of
+//! each sample (`iters`, `times`), `new/estimates.json` what they are estimated to be: of `mean`, `median`
+//! and `std_dev` the `point_estimate` is read. Neither says what was measured; `new/benchmark.json` does
+//! (`full_id`). So its values come with theirs, one after the other: the benchmark, then its samples or
+//! estimates. Samples without a benchmark before them are named `criterion`.
+//!
+//! `cargo criterion` prints a line of JSON for each benchmark, with `reason` `benchmark-complete`: `id`,
+//! `iteration_count`, `measured_values` and their `unit`.
+//!
+//! A sample is the mean time of its iterations. Confidence intervals, the slope, outliers, the change
+//! since the last run and the throughput are not read.
+
+use serde_json::Value;
+
+use super::json::{lines, Object};
+use super::{picosecond_clock, samples, Document, Figure, Format, Row, Source};
+use crate::run::{Fact, Stat};
+
+/// What criterion saves, and cargo-criterion prints.
+pub const FORMAT: Format = Format {
+    name: "criterion",
+    about: "criterion's sample.json and estimates.json, cargo-criterion's messages",
+    mark:
+        "a JSON object with `iters` and `times`, or `mean` and `median` with `point_estimate`, or \
+           JSON lines with `reason` and `measured_values`",
+    lines: None,
+    document: Some(Document { fits, read }),
+};
+
+/// What names the benchmark of the files beside it.
+pub const NAMES: &str = "benchmark.json";
+
+/// Whether a file of this name needs [`NAMES`].
+#[must_use]
+pub fn is_nameless(file: &str) -> bool {
+    matches!(file, "sample.json" | "estimates.json")
+}
+
+/// Whether a text is what criterion has in [`NAMES`].
+#[must_use]
+pub fn is_name(text: &[u8]) -> bool {
+    let value = serde_json::from_slice(text);
+    value.is_ok_and(|value| matches!(kind(&value), Kind::Benchmark))
+}
+
+/// What a value is.
+enum Kind {
+    Benchmark,
+    Samples,
+    Estimates,
+    Message,
+    Other,
+}
+
+fn kind(value: &Value) -> Kind {
+    if value["full_id"].is_string() {
+        Kind::Benchmark
+    } else if value["iters"].is_array() && value["times"].is_array() {
+        Kind::Samples
+    } else if value["median"]["point_estimate"].is_number() {
+        Kind::Estimates
+    } else if value["reason"].is_string() {
+        match value["measured_values"] {
+            Value::Array(_) => Kind::Message,
+            _ => Kind::Other,
+        }
+    } else {
+        Kind::Other
+    }
+}
+
+fn fits(document: &Value) -> bool {
+    let has_figure = |value| !matches!(kind(value), Kind::Benchmark | Kind::Other);
+    lines(document).iter().any(has_figure)
+}
+
+fn read(document: &Value) -> Result<Vec<Source>, String> {
+    let mut name = "criterion";
+    let mut rows = Vec::new();
+    for (value, object) in lines(document).iter().zip(Object::lines(document)) {
+        let figure = match kind(value) {
+            Kind::Benchmark => {
+                name = object.text("full_id")?;
+                continue;
+            }
+            Kind::Other => continue,
+            Kind::Samples => means(&object, "iters", "times", 1e3)?,
+            Kind::Estimates => estimates(&object)?,
+            Kind::Message => {
+                name = object.text("id")?;
+                let unit = object.text("unit")?;
+                match picoseconds(unit) {
+                    Some(factor) => means(&object, "iteration_count", "measured_values", factor)?,
+                    None => Figure::Skipped(format!("`{unit}` is no time")),
+                }
+            }
+        };
+        rows.push(Row::new(name, figure));
+    }
+    Ok(vec![Source {
+        facts: vec![Fact::new("tool", "criterion")],
+        clock: picosecond_clock(),
+        rows,
+        cut: None,
+    }])
+}
+
+/// The mean time of an iteration in each sample.
+fn means(object: &Object, counts: &str, totals: &str, factor: f64) -> Result<Figure, String> {
+    let (iterations, times) = (object.numbers(counts)?, object.numbers(totals)?);
+    if iterations.len() != times.len() {
+        let what = format!(
+            "{} values, `{counts}` has {}",
+            times.len(),
+            iterations.len()
+        );
+        return Err(object.wrong(totals, &what));
+    }
+    let means = times.iter().zip(&iterations);
+    let means: Vec<f64> = means.map(|(time, count)| time * factor / count).collect();
+    Ok(samples(&means))
+}
+
+fn estimates(object: &Object) -> Result<Figure, String> {
+    let estimate = |name: &str| {
+        let estimate = object.object(name);
+        estimate.map_or(Ok(None), |estimate| {
+            Ok::<_, String>(Some(estimate.number("point_estimate")? * 1e3))
+        })
+    };
+    Ok(Figure::Summary(Stat {
+        mean: estimate("mean")?,
+        median: estimate("median")?,
+        deviation: estimate("std_dev")?,
+        ..Stat::blank(1)
+    }))
+}
+
+/// Picoseconds in one of a unit, if it is one of time.
+fn picoseconds(unit: &str) -> Option<f64> {
+    match unit {
+        "ps" => Some(1.0),
+        "ns" => Some(1e3),
+        "us" | "µs" => Some(1e6),
+        "ms" => Some(1e9),
+        "s" => Some(1e12),
+        _ => None,
+    }
+}

@@ -1,0 +1,224 @@
+//! schbench: what it prints, and `-j`, all versions since 2016.
+//!
+//! - `Wakeup Latencies percentiles (usec) runtime 30 (s) (255474 total samples)` begins a block; before 2023
+//!   `Latency percentiles (usec)`, with or without the rest.
+//! - `50.0th: 7          (66640 samples)`, with `* ` before it where it is the headline; then others.
+//! - `min=1, max=10481` ends the block.
+//!
+//! Blocks of the same name are printed again and again while it runs; the last one counts, until the
+//! runtime begins anew: then it is another process. The samples, the 50th percentile as the median, min and
+//! max are kept, the other percentiles are not. A percentile is the middle of a bin, so it may
+//! be 0.2 % off, and less than `min` or more than `max`. `RPS` and other rates are skipped.
+//!
+//! The JSON has `normal` and `int`; `int` has `wakeup_latency_pct50.0`, `wakeup_latency_min`,
+//! `wakeup_latency_max` and so on. It does not say how many samples there were.
+
+use serde_json::Value;
+
+use super::json::Object;
+use super::text::{figure, number};
+use super::{Document, Figure, Format, Lines, Reader, Row, Source};
+use crate::run::{Clock, Fact, Stat, Unit};
+
+/// What schbench prints and writes.
+pub const FORMAT: Format = Format {
+    name: "schbench",
+    about: "schbench on the console and -j",
+    mark: "`Wakeup Latencies percentiles (usec)`, or a JSON object with `int` that has \
+           `wakeup_latency_pct50.0`",
+    lines: Some(Lines {
+        signs: &[LATENCIES, LATENCY],
+        reader: || Box::new(Log::default()),
+    }),
+    document: Some(Document { fits, read }),
+};
+
+const LATENCIES: &str = " Latencies percentiles (usec)";
+/// Before it told wakeups from requests.
+const LATENCY: &str = "Latency percentiles (usec)";
+const RATES: &str = " percentiles (requests)";
+
+#[derive(Default)]
+struct Log {
+    sources: Vec<Source>,
+    block: Option<Block>,
+    /// Seconds after which the last block was printed.
+    runtime: u64,
+}
+
+/// A block that has not ended.
+struct Block {
+    name: String,
+    /// No times, but a rate.
+    is_rate: bool,
+    samples: u64,
+    median: Option<String>,
+}
+
+impl Reader for Log {
+    fn line(&mut self, line: &str) {
+        if let Some(block) = begin(line) {
+            self.end("its block is cut off");
+            let runtime = between(line, "runtime ", " (s)").unwrap_or(self.runtime);
+            if self.sources.is_empty() || runtime < self.runtime {
+                self.sources.push(source("schbench", None));
+            }
+            self.runtime = runtime;
+            self.block = Some(block);
+        } else if let Some((min, max)) = ends(line) {
+            self.close(line, min, max);
+        } else if let (Some(block), Some((_, median))) =
+            (&mut self.block, line.split_once("50.0th: "))
+        {
+            let word = median.split_ascii_whitespace().next().unwrap_or("");
+            block.median = Some(word.to_owned());
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Vec<Source> {
+        self.end("its block is cut off");
+        self.sources.retain(|source| !source.rows.is_empty());
+        self.sources
+    }
+}
+
+fn source(tool: &str, kernel: Option<&str>) -> Source {
+    let mut facts = vec![Fact::new("tool", tool)];
+    facts.extend(kernel.map(|kernel| Fact::new("kernel", format!("Linux {kernel}"))));
+    Source {
+        facts,
+        clock: Clock {
+            name: "microseconds".to_owned(),
+            unit: Unit::Cycles,
+            hz: 1_000_000,
+        },
+        rows: Vec::new(),
+        cut: None,
+    }
+}
+
+/// The number between two texts.
+fn between(line: &str, from: &str, to: &str) -> Option<u64> {
+    let (_, rest) = line.split_once(from)?;
+    rest.split_once(to)?.0.trim().parse().ok()
+}
+
+/// The block that a line begins.
+fn begin(line: &str) -> Option<Block> {
+    let block = |name: &str, is_rate| {
+        // What a console puts before it is no part of the name.
+        let name = name.split_ascii_whitespace().next_back()?;
+        let samples = line.rsplit_once(" (").map(|(_, samples)| samples);
+        let samples =
+            samples.and_then(|samples| samples.split_once(" total samples)")?.0.parse().ok());
+        Some(Block {
+            name: format!("{name} latency"),
+            is_rate,
+            samples: samples.unwrap_or(1),
+            median: None,
+        })
+    };
+    if let Some((name, _)) = line.split_once(LATENCIES) {
+        return block(name, false);
+    }
+    if line.contains(LATENCY) {
+        return block("Wakeup", false);
+    }
+    line.split_once(RATES).and_then(|(name, _)| {
+        Some(Block {
+            name: name.split_ascii_whitespace().next_back()?.to_owned(),
+            ..block(name, true)?
+        })
+    })
+}
+
+/// The two numbers of `min=1, max=10481`.
+fn ends(line: &str) -> Option<(&str, &str)> {
+    let (_, rest) = line.split_once("min=")?;
+    let (min, max) = rest.split_once(", max=")?;
+    Some((min, max.trim_end()))
+}
+
+impl Log {
+    fn close(&mut self, line: &str, min: &str, max: &str) {
+        let Some(block) = self.block.take() else {
+            return;
+        };
+        let stat = || -> Result<Stat, String> {
+            Ok(Stat {
+                median: block.median.as_deref().map(number).transpose()?,
+                min: Some(number(min)?),
+                max: Some(number(max)?),
+                ..Stat::blank(block.samples)
+            })
+        };
+        let figure = if block.is_rate {
+            Figure::Skipped("a rate, no time".to_owned())
+        } else if block.median.is_none() {
+            Figure::Failed("its 50th percentile is missing".to_owned())
+        } else {
+            figure(line, stat())
+        };
+        self.push(Row::new(&block.name, figure));
+    }
+
+    /// Ends a block without its last line.
+    fn end(&mut self, why: &str) {
+        if let Some(block) = self.block.take() {
+            self.push(Row::new(&block.name, Figure::Failed(why.to_owned())));
+        }
+    }
+
+    /// Takes a row in the place of what was said before.
+    fn push(&mut self, row: Row) {
+        if let Some(source) = self.sources.last_mut() {
+            match source.rows.iter_mut().find(|known| known.name == row.name) {
+                Some(known) => *known = row,
+                None => source.rows.push(row),
+            }
+        }
+    }
+}
+
+fn fits(document: &Value) -> bool {
+    let int = document["int"].as_object();
+    document["normal"].is_object()
+        && int.is_some_and(|int| int.contains_key("wakeup_latency_pct50.0"))
+}
+
+fn read(document: &Value) -> Result<Vec<Source>, String> {
+    let document = Object::document(document);
+    let normal = document.object("normal");
+    let kernel = normal
+        .as_ref()
+        .and_then(|normal| normal.text("version").ok());
+    let mut source = source("schbench", kernel);
+    let command = normal
+        .as_ref()
+        .and_then(|normal| normal.text("cmdline").ok());
+    source
+        .facts
+        .extend(command.map(|command| Fact::new("command", command)));
+    let int = document.object("int").ok_or("int: not there")?;
+    for (name, label) in [
+        ("Wakeup latency", "wakeup_latency"),
+        ("Request latency", "request_latency"),
+    ] {
+        let median = int.number_if_there(&format!("{label}_pct50.0"))?;
+        if median.is_none() {
+            continue;
+        }
+        let stat = Stat {
+            median,
+            min: int.number_if_there(&format!("{label}_min"))?,
+            max: int.number_if_there(&format!("{label}_max"))?,
+            ..Stat::blank(1)
+        };
+        source.rows.push(Row::new(name, Figure::Summary(stat)));
+    }
+    if int.get("rps_pct50.0").is_some() {
+        let figure = Figure::Skipped("a rate, no time".to_owned());
+        source.rows.push(Row::new("RPS", figure));
+    }
+    Ok(vec![source])
+}
