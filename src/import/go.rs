@@ -157,12 +157,12 @@ impl Reader for Log {
         }
         if let Some(rest) = text.strip_prefix("--- ") {
             self.verdict(rest);
+        } else if text == "PASS" || text.starts_with("ok  \t") {
+            self.is_ended = true;
         } else if is_indented && !is_setting_of_go(text) {
             self.remark(text.trim_end());
         } else if text == "FAIL" || text.starts_with("FAIL\t") {
             self.failed.insert(self.process());
-            self.is_ended = true;
-        } else if text == "PASS" || text.starts_with("ok  \t") {
             self.is_ended = true;
         } else if let Some((key, value)) = text.split_once(':') {
             self.configure(key, value);

@@ -136,7 +136,10 @@ impl Log {
         if let (Some(bench), Some(source)) = (self.bench.take(), self.sources.last_mut()) {
             let why = if bench.is_over {
                 let line = RUNNING.trim_end();
-                Some(format!("a line `{line}` after that of {} is missing", bench.name))
+                Some(format!(
+                    "a line `{line}` after that of {} is missing",
+                    bench.name
+                ))
             } else if bench.runs.is_empty() {
                 None
             } else {
