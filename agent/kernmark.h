@@ -62,17 +62,35 @@ struct km_run;
 #define PORT_TEARDOWN(b, r) ((b)->teardown(r))
 #endif
 
+/* What the kernel counts of the threads of a part. */
+struct km_counts {
+	uint32_t switches;	/* context switches of these threads, */
+	uint32_t preempted;	/* and how many of them any other may have forced */
+	uint32_t faults;	/* page faults of these threads */
+	uint32_t strayed;	/* threads free to leave their CPU, or on another */
+	uint32_t demoted;	/* threads at another priority, policy or mode than asked */
+};
+
 /* The part of a benchmark that is being measured, as its threads see it. */
 struct km_run {
 	port_ticks *row;	/* stamps of the sample being taken */
 	uint32_t stamps;	/* stamps in a row */
-	uint32_t samples;	/* samples in this part */
+	uint32_t samples;	/* samples in this part, the lead-in first */
+	uint32_t left;		/* those that are not recorded yet */
 	uint32_t batch;		/* operations in a sample, at least 1 */
 	uint32_t argument;	/* the entry's argument in this case, or 0 */
 	uint32_t wrong;		/* results that were not what they must be */
 	port_ticks bytes;	/* bytes that reached their reader */
 	bool made_user;		/* threads that the benchmark makes run in user mode */
+	/* What port_count() said when the lead-in ended, and the last sample. */
+	struct km_counts count[2];
 };
+
+/*
+ * Supplied by the port: what the kernel has counted until now; strayed and
+ * demoted stay 0. The thread that records calls it, between two samples.
+ */
+void port_count(struct km_counts *until_now);
 
 /* Each thread of a benchmark takes part in every sample. */
 #define for_each_sample(r) \
@@ -92,7 +110,10 @@ static inline void stamp(struct km_run *r, uint32_t i)
 static inline void record(struct km_run *r)
 {
 	r->row += r->stamps;
+	r->left--;
 	PORT_RECORDED(r);
+	if (!r->left || r->left + 1 == r->samples)
+		port_count(&r->count[!r->left]);
 }
 
 /* Counts a result that is not what it must be. Keep it off the timed path. */
@@ -128,15 +149,6 @@ struct km_role {
 struct km_thread {
 	const struct km_role *role;
 	bool user;		/* in user mode */
-};
-
-/* What the kernel counted while the threads of a part ran. */
-struct km_counts {
-	uint32_t switches;	/* context switches of these threads, */
-	uint32_t preempted;	/* and how many of them any other may have forced */
-	uint32_t faults;	/* page faults of these threads */
-	uint32_t strayed;	/* threads free to leave their CPU, or on another */
-	uint32_t demoted;	/* threads at another priority, policy or mode than asked */
 };
 
 /*
@@ -201,8 +213,9 @@ extern const struct km_bench *const port_tables[];
  *   port_lacks()	why this benchmark cannot run here, though PORT_HAS all
  *			that it needs, and how to allow it; or NULL. Bit i of
  *			user: its role i is to run in user mode,
- *   port_run()		runs n threads to their end and adds up what the kernel
- *			counted; returns what went wrong, or NULL,
+ *   port_run()		runs n threads to their end; adds up how many strayed
+ *			or were demoted, and what port_count() could not see;
+ *			returns what went wrong, or NULL,
  *   port_rest()	is called between parts: a place to let others run.
  */
 void port_write(const char *bytes, size_t n);

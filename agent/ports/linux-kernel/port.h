@@ -47,9 +47,9 @@ static inline port_ticks port_now(void)
  * side: they differ in what address the samples have. A sample ends in both.
  */
 #ifdef __KERNEL__
-#define PORT_RECORDED(r) ((r)[1].row += (r)->stamps)
+#define PORT_RECORDED(r) ((r)[1].row += (r)->stamps, (r)[1].left--)
 #else
-#define PORT_RECORDED(r) ((r)[-1].row += (r)->stamps)
+#define PORT_RECORDED(r) ((r)[-1].row += (r)->stamps, (r)[-1].left--)
 #endif
 
 /*
