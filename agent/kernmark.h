@@ -33,6 +33,10 @@ struct km_run;
 
 #include "port.h"
 
+#if !(PORT_HAS & (KM_USER | KM_KERNEL))
+#error "PORT_HAS must say in which mode threads run: KM_KERNEL, KM_USER or both"
+#endif
+
 /* Most spans in a benchmark, and kinds of thread in it. */
 #define KM_SPANS 5
 #define KM_ROLES 3
@@ -196,13 +200,23 @@ struct km_bench {
 	struct km_span span[KM_SPANS];
 };
 
-/* Each file of agent/bench ends in such a table, closed by an empty entry. */
-extern const struct km_bench km_clock[], km_thread[], km_semaphore[],
-	km_mutex[], km_condvar[], km_fifo[], km_lifo[], km_stack[], km_events[],
-	km_heap[], km_isr[];
+/*
+ * Each file of agent/bench ends in such a table, closed by an empty entry. A
+ * list names tables, in the order of the catalog: what it does with each, such
+ * as to declare it or to put it into port_tables, its user says. A table that
+ * no list declares does not compile.
+ */
+#define KM_TABLE(name) \
+	_Static_assert(sizeof(*km_##name), "a list names this table"); \
+	const struct km_bench km_##name[]
+#define KM_DECLARED(name) extern const struct km_bench km_##name[];
+#define KM_LISTED(name) km_##name,
 
-#define KM_PORTABLE km_clock, km_thread, km_semaphore, km_mutex, km_condvar, \
-	km_fifo, km_lifo, km_stack, km_events, km_heap, km_isr
+#define KM_PORTABLE(each) \
+	each(clock) each(thread) each(semaphore) each(mutex) each(condvar) \
+	each(fifo) each(lifo) each(stack) each(events) each(heap) each(isr)
+
+KM_PORTABLE(KM_DECLARED)
 
 /* Supplied by the port: its tables, closed by NULL. */
 extern const struct km_bench *const port_tables[];

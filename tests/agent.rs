@@ -6,7 +6,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -155,7 +155,8 @@ fn loose(run: &Run) -> Option<Vec<String>> {
 fn a_count_of_switches_is_proved_to_two_per_cent_however_few_the_samples() {
     let mut fake = read(&fs::read(here("tests/golden/fake.log")).unwrap());
     // There others force some, and the script says so.
-    fake.metrics.retain(|metric| metric.id != "script.preempted");
+    fake.metrics
+        .retain(|metric| metric.id != "script.preempted");
     assert_eq!(loose(&fake).unwrap(), [""; 0]);
 
     let agent = agent(None);
@@ -237,6 +238,11 @@ struct Cross {
     core: Option<u64>,
 }
 
+/// `KM_USER` and `KM_KERNEL` of `agent/kernmark.h`, and all capabilities that it has.
+const USER: u32 = 0x1000;
+const KERNEL: u32 = 0x2000;
+const ALL: u32 = 0x3fff;
+
 const CROSS: [Cross; 3] = [
     Cross {
         prefix: "",
@@ -271,6 +277,22 @@ fn c_files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
+/// The compiler with the flags of a port, the template's include path and these capabilities.
+fn compiler(cross: &Cross, has: u32) -> Command {
+    let mut command = Command::new(format!("{}gcc", cross.prefix));
+    command
+        .args(["-std=gnu11", "-Os", "-ffreestanding", "-Wall", "-Wextra"])
+        .args(["-Werror", "-Wshadow", "-Wundef", "-Wmissing-prototypes"])
+        .arg("-Wstrict-prototypes")
+        .args(cross.flags)
+        .arg(format!("-DPORT_HAS={has}"))
+        .args(
+            ["agent/ports/template", "agent", "agent/core"]
+                .map(|i| format!("-I{}", here(i).display())),
+        );
+    command
+}
+
 /// Compiles core, portable benchmarks and template with these capabilities.
 fn compile(cross: &Cross, has: u32) -> PathBuf {
     let out = scratch(&format!("template-{}{has:x}", cross.prefix));
@@ -279,27 +301,7 @@ fn compile(cross: &Cross, has: u32) -> PathBuf {
         .concat();
     for file in files {
         succeeds(
-            Command::new(format!("{}gcc", cross.prefix))
-                .args([
-                    "-std=gnu11",
-                    "-Os",
-                    "-ffreestanding",
-                    "-Wall",
-                    "-Wextra",
-                    "-Werror",
-                ])
-                .args([
-                    "-Wshadow",
-                    "-Wundef",
-                    "-Wmissing-prototypes",
-                    "-Wstrict-prototypes",
-                ])
-                .args(cross.flags)
-                .arg(format!("-DPORT_HAS={has}"))
-                .args(
-                    ["agent/ports/template", "agent", "agent/core"]
-                        .map(|i| format!("-I{}", here(i).display())),
-                )
+            compiler(cross, has)
                 .arg("-c")
                 .arg(&file)
                 .arg("-o")
@@ -307,6 +309,54 @@ fn compile(cross: &Cross, has: u32) -> PathBuf {
         );
     }
     out
+}
+
+/// What the compiler says of this text, a file of benchmarks; `Ok` where it compiles.
+fn compiles(has: u32, text: &str) -> Result<(), String> {
+    let mut compiler = compiler(&CROSS[0], has)
+        .args(["-fsyntax-only", "-x", "c", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = compiler.stdin.take().unwrap();
+    stdin.write_all(text.as_bytes()).unwrap();
+    drop(stdin);
+    let done = compiler.wait_with_output().unwrap();
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8(done.stderr).unwrap()),
+    }
+}
+
+#[test]
+fn a_table_that_no_list_names_does_not_compile() {
+    let table = |name: &str| {
+        let text = format!("#include \"kernmark.h\"\nKM_TABLE({name}) = {{ {{ 0 }} }};\n");
+        compiles(KERNEL, &text)
+    };
+    assert_eq!(table("fifo"), Ok(()));
+    let why = table("forgotten").unwrap_err();
+    assert!(why.contains("km_forgotten"), "{why}");
+
+    // Nor is a table made in another way, which would be built and lost.
+    for folder in ["", "/posix", "/linux-kernel"] {
+        for file in c_files(&format!("agent/bench{folder}")) {
+            let text = fs::read_to_string(&file).unwrap();
+            let lines = text.lines();
+            let raw = lines.filter(|line| line.contains("struct km_bench"));
+            assert_eq!(raw.collect::<Vec<_>>(), [""; 0], "{}", file.display());
+        }
+    }
+}
+
+#[test]
+fn a_port_that_does_not_say_in_which_mode_threads_run_does_not_compile() {
+    let include = "#include \"kernmark.h\"\n";
+    assert_eq!(compiles(KERNEL, include), Ok(()));
+    assert_eq!(compiles(USER, include), Ok(()));
+    let why = compiles(!(KERNEL | USER) & ALL, include).unwrap_err();
+    assert!(why.contains("in which mode threads run"), "{why}");
 }
 
 /// The symbols that nothing in the folder's objects defines.
@@ -353,12 +403,18 @@ fn code_size(cross: &Cross, objects: &[PathBuf]) -> u64 {
 #[test]
 fn any_subset_of_the_port_api_compiles_without_an_operating_system() {
     const CONDVAR_AND_ITS_MUTEX: u32 = 0x0018;
-    // None, each alone, some that go together, and all that there are.
-    let all = 0x3fff;
+    // None but the mode, each alone, some that go together, and all that there are.
     let alone = (0..14)
-        .map(|bit| 1 << bit)
-        .filter(|bit| CONDVAR_AND_ITS_MUTEX & 0x10 != *bit);
-    let subsets = alone.chain([0, CONDVAR_AND_ITS_MUTEX, 0x0003, 0x0120, 0x1007, all]);
+        .map(|bit| KERNEL | 1 << bit)
+        .filter(|has| *has != KERNEL | CONDVAR_AND_ITS_MUTEX & 0x10);
+    let subsets = alone.chain([
+        USER,
+        KERNEL | CONDVAR_AND_ITS_MUTEX,
+        KERNEL | 0x0003,
+        KERNEL | 0x0120,
+        USER | 0x0007,
+        ALL,
+    ]);
     for cross in &CROSS {
         if Command::new(format!("{}gcc", cross.prefix))
             .arg("--version")
@@ -378,14 +434,14 @@ fn any_subset_of_the_port_api_compiles_without_an_operating_system() {
         let subsets: Vec<u32> = if cross.prefix.is_empty() {
             subsets.clone().collect()
         } else {
-            vec![0, all]
+            vec![KERNEL, ALL]
         };
         for has in subsets {
             let out = compile(cross, has);
             let missing: Vec<_> = undefined(cross, &out)
                 .into_iter()
                 .filter(|name| !name.starts_with(cross.arithmetic))
-                .filter(|name| has == 0 || !name.starts_with("port_"))
+                .filter(|name| has == KERNEL || !name.starts_with("port_"))
                 .collect();
             assert!(
                 missing.is_empty(),
@@ -397,7 +453,7 @@ fn any_subset_of_the_port_api_compiles_without_an_operating_system() {
             let size = code_size(
                 cross,
                 &["record.o", "runner.o"]
-                    .map(|o| scratch(&format!("template-{}0", cross.prefix)).join(o)),
+                    .map(|o| scratch(&format!("template-{}{KERNEL:x}", cross.prefix)).join(o)),
             );
             assert!(
                 size < most,

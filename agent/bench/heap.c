@@ -64,7 +64,7 @@ static const uint32_t largest[] = { 65536, 0 };
 #define ABOUT "Allocate blocks of so many bytes and free them, the first " \
 	"one first, with no more than 64 KiB held at a time."
 
-const struct km_bench km_heap[] = {
+KM_TABLE(heap) = {
 	{
 		.object = "heap",
 		.about = ABOUT,

@@ -99,7 +99,7 @@ static void creator(struct km_run *r)
 
 static const uint32_t runnable[] = { 2, 4, 8, 16, 32, 64, 0 };
 
-const struct km_bench km_thread[] = {
+KM_TABLE(thread) = {
 	{
 		.object = "thread",
 		.about = "Yield to another thread of the same priority, where "

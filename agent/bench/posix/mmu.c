@@ -237,7 +237,7 @@ static void fault(struct km_run *r)
 
 static const uint32_t counts[] = { 1, 16, 256, 0 };
 
-const struct km_bench km_mmu[] = {
+KM_TABLE(mmu) = {
 	{
 		.object = "mmu",
 		.about = "Map one page of memory, and unmap it; it is not touched.",

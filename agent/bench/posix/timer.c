@@ -291,7 +291,7 @@ static const uint32_t millisecond[] = { 1000, 0 };
 #define ABOUT_SLEEP .object = "sleep", \
 	.about = "How much later than asked a sleep of so many microseconds ends."
 
-const struct km_bench km_timer[] = {
+KM_TABLE(timer) = {
 	{
 		ABOUT_SLEEP,
 		.via = "clock_nanosleep, TIMER_ABSTIME",

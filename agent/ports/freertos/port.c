@@ -44,7 +44,7 @@ static struct {
 	volatile bool await_idle;
 } port;
 
-const struct km_bench *const port_tables[] = { KM_PORTABLE, NULL };
+const struct km_bench *const port_tables[] = { KM_PORTABLE(KM_LISTED) NULL };
 
 void port_write(const char *bytes, size_t n)
 {

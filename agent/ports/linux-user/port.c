@@ -60,7 +60,9 @@ static struct {
 	char *stacks;
 } port;
 
-const struct km_bench *const port_tables[] = { KM_PORTABLE, KM_POSIX, NULL };
+const struct km_bench *const port_tables[] = {
+	KM_PORTABLE(KM_LISTED) KM_POSIX(KM_LISTED) NULL
+};
 
 void port_write(const char *bytes, size_t n)
 {

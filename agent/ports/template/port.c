@@ -1,6 +1,6 @@
 #include "kernmark.h"
 
-const struct km_bench *const port_tables[] = { KM_PORTABLE, NULL };
+const struct km_bench *const port_tables[] = { KM_PORTABLE(KM_LISTED) NULL };
 
 /*
  * Sends bytes of the record stream, from the runner's thread. It may buffer

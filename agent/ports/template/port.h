@@ -21,7 +21,10 @@
 /*
  * The groups that are filled in, of KM_ constants in kernmark.h. KM_PRIORITY,
  * KM_SMP, KM_PROCESSES, KM_USER and KM_KERNEL have no operations: they say what
- * port_run() can do.
+ * port_run() can do. Begin with the mode that threads run in: KM_KERNEL where
+ * they have all privileges, as without an operating system, KM_USER where they
+ * have not, both where the kernel has threads of either kind. Ids name it, and
+ * without it nothing compiles.
  */
 #ifndef PORT_HAS
 #define PORT_HAS 0
