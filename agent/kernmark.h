@@ -28,6 +28,7 @@
 #define KM_PROCESSES	0x0800	/* threads in an address space of their own */
 #define KM_USER		0x1000	/* threads in user mode */
 #define KM_KERNEL	0x2000	/* threads in kernel (privileged) mode */
+#define KM_ABORT	0x4000	/* a thread can end another that does not run */
 
 struct km_run;
 
@@ -35,6 +36,14 @@ struct km_run;
 
 #if !(PORT_HAS & (KM_USER | KM_KERNEL))
 #error "PORT_HAS must say in which mode threads run: KM_KERNEL, KM_USER or both"
+#endif
+
+/*
+ * Groups of PORT_HAS that the kernel lacks, and the port builds of other
+ * primitives. What needs one of them is marked as an idiom everywhere.
+ */
+#ifndef PORT_IDIOMS
+#define PORT_IDIOMS 0
 #endif
 
 /* Most spans in a benchmark, and kinds of thread in it. */

@@ -209,6 +209,7 @@ static const struct {
 	{ KM_EVENTS, "events" },	{ KM_STACK, "stack" },
 	{ KM_HEAP, "heap" },		{ KM_IRQ, "irq" },
 	{ KM_SMP, "smp" },		{ KM_PROCESSES, "processes" },
+	{ KM_ABORT, "abort" },
 };
 
 #define NEEDS_MAX 128
@@ -269,6 +270,8 @@ static void put_entry(const struct km_case *c, uint32_t i)
 	put_some("bytes", b->unit == KM_BYTES ? case_argument(c) : 0);
 	put_some("items", b->unit == KM_ITEMS ? case_argument(c) : 0);
 	put_needs(b->needs);
+	if (b->needs & (PORT_IDIOMS))
+		record_word("idiom", "yes");
 	record_close_with(b->about, "bench", "metric", metric);
 	put_text("between", metric, b->span[i].between);
 	put_text("via", metric, b->via);

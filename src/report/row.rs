@@ -8,6 +8,16 @@ use crate::summary::{Status, Summary};
 pub const UNAVAILABLE: &str = "-";
 /// What follows a value that is the mean of a batch of operations.
 pub const OF_A_BATCH: &str = "*";
+/// What follows the id of an idiom.
+pub const IDIOM: &str = " ^";
+/// Why a metric is an idiom.
+pub const NO_OBJECT: &str =
+    "the kernel has no such object, the agent builds it of other primitives";
+
+/// What the mark of an idiom means.
+pub(crate) fn idiom_legend() -> String {
+    format!("{}: an idiom: {NO_OBJECT}", IDIOM.trim_start())
+}
 
 /// A metric that has a number, each figure rounded to what the interval of its
 /// median supports. Times are nanoseconds of one operation, or instructions.
@@ -15,6 +25,8 @@ pub const OF_A_BATCH: &str = "*";
 pub struct Row {
     /// The metric's id, not yet safe to show.
     pub id: String,
+    /// Whether it is an idiom.
+    pub idiom: bool,
     /// What the times are.
     pub unit: Unit,
     /// What `median` is.
@@ -68,6 +80,7 @@ impl Row {
         };
         Some(Row {
             id: summary.id.clone(),
+            idiom: summary.entry.as_ref().is_some_and(|entry| entry.idiom),
             unit: summary.unit,
             statistic: summary.statistic,
             median: place.show(median),

@@ -30,6 +30,13 @@
 #define PORT_HAS 0
 #endif
 
+/*
+ * Those of them for which the kernel has no object, so that the port builds it
+ * of other primitives, as a queue of a list, a mutex and a semaphore. Their
+ * metrics are marked as idioms: they say more of this port than of the kernel.
+ */
+#define PORT_IDIOMS 0
+
 /* Most threads in one benchmark; cases with more are skipped. At least 1. */
 #define PORT_THREADS 8
 /* Stamps that memory is set aside for. At least 64. */
@@ -95,6 +102,14 @@ void port_thread_reap(struct port_thread *t);
 
 /* Lets every runnable thread of the caller's priority run before the caller. */
 void port_yield(void);
+#endif
+
+/* KM_ABORT; needs KM_THREADS. */
+#if PORT_HAS & KM_ABORT
+#define PORT_VIA_ABORT "the call that ends another thread"
+
+/* Ends t, which is ready to run, and frees what it leaves behind; t runs no more. */
+void port_thread_abort(struct port_thread *t);
 #endif
 
 /* KM_SEMAPHORE: a counting semaphore without a bound that matters. */
