@@ -22,8 +22,8 @@ pub fn elsewhere(counterparts: &[Counterpart], port: &str) -> Elsewhere {
         rows.any(|one| (&one.suite, &one.benchmark) == (&of.suite, &of.benchmark))
     };
     for one in counterparts {
-        let same = || target == reference::WITH_OBJECTS && one.benchmark == one.metric;
-        if one.target != target && !(same() && !is_known(one)) {
+        let named = target == reference::WITH_OBJECTS && one.benchmark == one.metric;
+        if one.target != target && (!named || is_known(one)) {
             continue;
         }
         let of = all.entry(one.metric.clone()).or_default();

@@ -332,10 +332,10 @@ fn compiles(has: u32, text: &str) -> Result<(), String> {
     stdin.write_all(text.as_bytes()).unwrap();
     drop(stdin);
     let done = compiler.wait_with_output().unwrap();
-    match done.status.success() {
-        true => Ok(()),
-        false => Err(String::from_utf8(done.stderr).unwrap()),
+    if done.status.success() {
+        return Ok(());
     }
+    Err(String::from_utf8(done.stderr).unwrap())
 }
 
 #[test]
