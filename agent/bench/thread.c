@@ -97,13 +97,13 @@ static void creator(struct km_run *r)
 	}
 }
 
-static volatile bool ran;
+static volatile bool ran, enough;
 
 static void giving_way(struct km_run *r)
 {
 	(void)r;
 	ran = true;
-	for (;;)
+	while (!enough)
 		port_yield();
 }
 
@@ -126,6 +126,19 @@ static void aborter(struct km_run *r)
 		check(r, right && ran);
 		record(r);
 	}
+	/* One returns, so that the port can find out in which mode they run. */
+	enough = true;
+	check(r, !port_thread_create(&thread, giving_way, r) &&
+		 !port_thread_start(&thread));
+	port_yield();
+	port_thread_reap(&thread);
+}
+
+static const char *not_enough(struct km_run *r)
+{
+	(void)r;
+	enough = false;
+	return NULL;
 }
 
 static const uint32_t runnable[] = { 2, 4, 8, 16, 32, 64, 0 };
@@ -246,6 +259,7 @@ KM_TABLE(thread) = {
 		.via = PORT_VIA_ABORT,
 		.needs = KM_THREADS | KM_PRIORITY | KM_ABORT,
 		.switches = 2,
+		.setup = not_enough,
 		.role = {
 			{ aborter, KM_HIGH, 0 },
 			{ giving_way, KM_HIGH, KM_MADE },

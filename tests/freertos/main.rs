@@ -633,12 +633,13 @@ const SABOTAGES: [Sabotage; 7] = [
         matters: waits,
         proofs: &["priority"],
     },
-    // The kernel is not asked for the priority of a thread that a benchmark makes.
+    // The kernel is not asked for the priority of a thread that a benchmark makes; its creator's
+    // tells where the two are equals.
     Sabotage {
         name: "unprioritised",
         settings: &[],
         matters: |case, _| makes_a_thread(case),
-        proofs: &["order", "switches"],
+        proofs: &["order", "switches", "priority"],
     },
     Sabotage {
         name: "unblocked",
