@@ -56,6 +56,16 @@ static inline void port_yield(void)
 }
 #endif
 
+#if !(PORT_HAS & KM_ABORT)
+#define PORT_VIA_ABORT PORT_VIA_ABSENT
+
+static inline void port_thread_abort(struct port_thread *t)
+{
+	(void)t;
+	__builtin_trap();
+}
+#endif
+
 #if !(PORT_HAS & KM_SEMAPHORE)
 #define PORT_VIA_SEMAPHORE PORT_VIA_ABSENT
 

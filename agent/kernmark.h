@@ -28,10 +28,23 @@
 #define KM_PROCESSES	0x0800	/* threads in an address space of their own */
 #define KM_USER		0x1000	/* threads in user mode */
 #define KM_KERNEL	0x2000	/* threads in kernel (privileged) mode */
+#define KM_ABORT	0x4000	/* a thread can end another that does not run */
 
 struct km_run;
 
 #include "port.h"
+
+#if !(PORT_HAS & (KM_USER | KM_KERNEL))
+#error "PORT_HAS must say in which mode threads run: KM_KERNEL, KM_USER or both"
+#endif
+
+/*
+ * Groups of PORT_HAS that the kernel lacks, and the port builds of other
+ * primitives. What needs one of them is marked as an idiom everywhere.
+ */
+#ifndef PORT_IDIOMS
+#define PORT_IDIOMS 0
+#endif
 
 /* Most spans in a benchmark, and kinds of thread in it. */
 #define KM_SPANS 5
@@ -62,17 +75,35 @@ struct km_run;
 #define PORT_TEARDOWN(b, r) ((b)->teardown(r))
 #endif
 
+/* What the kernel counts of the threads of a part. */
+struct km_counts {
+	uint32_t switches;	/* context switches of these threads, */
+	uint32_t preempted;	/* and how many of them any other may have forced */
+	uint32_t faults;	/* page faults of these threads */
+	uint32_t strayed;	/* threads free to leave their CPU, or on another */
+	uint32_t demoted;	/* threads at another priority, policy or mode than asked */
+};
+
 /* The part of a benchmark that is being measured, as its threads see it. */
 struct km_run {
 	port_ticks *row;	/* stamps of the sample being taken */
 	uint32_t stamps;	/* stamps in a row */
-	uint32_t samples;	/* samples in this part */
+	uint32_t samples;	/* samples in this part, the lead-in first */
+	uint32_t left;		/* those that are not recorded yet */
 	uint32_t batch;		/* operations in a sample, at least 1 */
 	uint32_t argument;	/* the entry's argument in this case, or 0 */
 	uint32_t wrong;		/* results that were not what they must be */
 	port_ticks bytes;	/* bytes that reached their reader */
 	bool made_user;		/* threads that the benchmark makes run in user mode */
+	/* What port_count() said when the lead-in ended, and the last sample. */
+	struct km_counts count[2];
 };
+
+/*
+ * Supplied by the port: what the kernel has counted until now; strayed and
+ * demoted stay 0. The thread that records calls it, between two samples.
+ */
+void port_count(struct km_counts *until_now);
 
 /* Each thread of a benchmark takes part in every sample. */
 #define for_each_sample(r) \
@@ -92,7 +123,10 @@ static inline void stamp(struct km_run *r, uint32_t i)
 static inline void record(struct km_run *r)
 {
 	r->row += r->stamps;
+	r->left--;
 	PORT_RECORDED(r);
+	if (!r->left || r->left + 1 == r->samples)
+		port_count(&r->count[!r->left]);
 }
 
 /* Counts a result that is not what it must be. Keep it off the timed path. */
@@ -128,15 +162,6 @@ struct km_role {
 struct km_thread {
 	const struct km_role *role;
 	bool user;		/* in user mode */
-};
-
-/* What the kernel counted while the threads of a part ran. */
-struct km_counts {
-	uint32_t switches;	/* context switches of these threads, */
-	uint32_t preempted;	/* and how many of them any other may have forced */
-	uint32_t faults;	/* page faults of these threads */
-	uint32_t strayed;	/* threads free to leave their CPU, or on another */
-	uint32_t demoted;	/* threads at another priority, policy or mode than asked */
 };
 
 /*
@@ -184,13 +209,23 @@ struct km_bench {
 	struct km_span span[KM_SPANS];
 };
 
-/* Each file of agent/bench ends in such a table, closed by an empty entry. */
-extern const struct km_bench km_clock[], km_thread[], km_semaphore[],
-	km_mutex[], km_condvar[], km_fifo[], km_lifo[], km_stack[], km_events[],
-	km_heap[], km_isr[];
+/*
+ * Each file of agent/bench ends in such a table, closed by an empty entry. A
+ * list names tables, in the order of the catalog: what it does with each, such
+ * as to declare it or to put it into port_tables, its user says. A table that
+ * no list declares does not compile.
+ */
+#define KM_TABLE(name) \
+	_Static_assert(sizeof(*km_##name), "a list names this table"); \
+	const struct km_bench km_##name[]
+#define KM_DECLARED(name) extern const struct km_bench km_##name[];
+#define KM_LISTED(name) km_##name,
 
-#define KM_PORTABLE km_clock, km_thread, km_semaphore, km_mutex, km_condvar, \
-	km_fifo, km_lifo, km_stack, km_events, km_heap, km_isr
+#define KM_PORTABLE(each) \
+	each(clock) each(thread) each(semaphore) each(mutex) each(condvar) \
+	each(fifo) each(lifo) each(stack) each(events) each(heap) each(isr)
+
+KM_PORTABLE(KM_DECLARED)
 
 /* Supplied by the port: its tables, closed by NULL. */
 extern const struct km_bench *const port_tables[];
@@ -201,8 +236,9 @@ extern const struct km_bench *const port_tables[];
  *   port_lacks()	why this benchmark cannot run here, though PORT_HAS all
  *			that it needs, and how to allow it; or NULL. Bit i of
  *			user: its role i is to run in user mode,
- *   port_run()		runs n threads to their end and adds up what the kernel
- *			counted; returns what went wrong, or NULL,
+ *   port_run()		runs n threads to their end; adds up how many strayed
+ *			or were demoted, and what port_count() could not see;
+ *			returns what went wrong, or NULL,
  *   port_rest()	is called between parts: a place to let others run.
  */
 void port_write(const char *bytes, size_t n);

@@ -11,18 +11,19 @@ use crate::run::Entry;
 /// What other suites call each metric, in the order of the data.
 pub type Elsewhere = BTreeMap<String, Vec<Counterpart>>;
 
-/// The counterparts of the metrics of a port. Of a port that the data does not know they are those
-/// of the same name.
+/// The counterparts of the metrics of a port. Of a port that the data does not know they are also
+/// those of the same name, where it does not say otherwise.
 #[must_use]
 pub fn elsewhere(counterparts: &[Counterpart], port: &str) -> Elsewhere {
-    let target = reference::target(port);
+    let target = reference::target(port).unwrap_or(reference::WITH_OBJECTS);
     let mut all = Elsewhere::new();
+    let is_known = |of: &Counterpart| {
+        let mut rows = counterparts.iter().filter(|one| one.target == target);
+        rows.any(|one| (&one.suite, &one.benchmark) == (&of.suite, &of.benchmark))
+    };
     for one in counterparts {
-        let is_here = match target {
-            Some(target) => one.target == target,
-            None => one.benchmark == one.metric,
-        };
-        if !is_here {
+        let named = target == reference::WITH_OBJECTS && one.benchmark == one.metric;
+        if one.target != target && (!named || is_known(one)) {
             continue;
         }
         let of = all.entry(one.metric.clone()).or_default();
@@ -45,6 +46,7 @@ pub fn markdown(entries: &[Entry], elsewhere: &Elsewhere) -> String {
         out,
         "{} metrics of {} objects. A time is that of one operation: nanoseconds, or instructions where the \
          clock counts those. *Batch* is the most operations in a sample. *Switches* are the context switches that the kernel must have counted in a sample. \
+         *An idiom* is an object that the kernel does not have and the agent builds of other primitives. \
          *Elsewhere* is what another suite calls the nearest thing; how the two differ, and \
          what older revisions call it, stands in [`reference/aliases.csv`](../reference/aliases.csv).\n\n",
         entries.len(),
@@ -65,7 +67,7 @@ pub fn markdown(entries: &[Entry], elsewhere: &Elsewhere) -> String {
     for (object, entries) in objects {
         let _ = writeln!(out, "\n## {}", escape(&object));
         for (_, entries) in grouped(&entries, |e| {
-            (e.about.clone(), e.via.clone(), e.needs.clone())
+            (e.about.clone(), e.via.clone(), e.needs.clone(), e.idiom)
         }) {
             section(&mut out, &entries, elsewhere);
         }
@@ -84,6 +86,9 @@ fn section(out: &mut String, entries: &[&&Entry], elsewhere: &Elsewhere) {
     let mut terms = Vec::new();
     if !first.via.is_empty() {
         terms.push(format!("by {}", escape(&first.via)));
+    }
+    if first.idiom {
+        terms.push("*an idiom*".to_owned());
     }
     if !first.needs.is_empty() {
         terms.push(format!("needs {}", escape(&first.needs.join(", "))));
@@ -138,7 +143,6 @@ fn section(out: &mut String, entries: &[&&Entry], elsewhere: &Elsewhere) {
     }
 }
 
-/// The most operations in a sample.
 /// The context switches of a sample, or the fewest and the most.
 fn switches(entry: &Entry) -> String {
     match entry.switches_most {
@@ -147,6 +151,7 @@ fn switches(entry: &Entry) -> String {
     }
 }
 
+/// The most operations in a sample.
 fn batch(entry: &Entry) -> u64 {
     entry.batch.max(1)
 }
@@ -212,6 +217,8 @@ mod tests {
              zephyr,s.k,linux,s.u,users\n\
              zephyr,s.u,linux-vm,s.u,\n\
              zephyr,s.u,linux,s.u,\n\
+             zephyr,s.x,freertos,s.other,\n\
+             zephyr,s.x,linux,s.x,\n\
              zircon,B/1,linux,s.u,\n\
              zircon,B/2,,,no such thing\n",
         )
@@ -225,7 +232,14 @@ mod tests {
         assert_eq!(shown("linux-kernel", "s.u"), "zephyr `s.u`");
         assert_eq!(shown("linux-kernel", "s.k"), "zephyr `s.k`");
         assert_eq!(shown("freertos", "s.u"), "zephyr `s.u`");
-        assert_eq!(elsewhere(&rows, "linux-user").len(), 1);
+        assert_eq!(shown("another", "s.u"), "zephyr `s.u`");
+        assert_eq!(shown("freertos", "s.other"), "zephyr `s.x`");
+        assert_eq!(
+            shown("freertos", "s.x"),
+            "",
+            "another operation of that name"
+        );
+        assert_eq!(elsewhere(&rows, "linux-user").len(), 2);
     }
 
     #[test]

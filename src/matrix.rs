@@ -68,6 +68,13 @@ impl Row {
     pub fn is_measured(&self) -> bool {
         self.cells.iter().flatten().any(|c| c.median().is_some())
     }
+
+    /// Whether it is an idiom in any column.
+    #[must_use]
+    pub fn is_idiom(&self) -> bool {
+        let mut entries = self.cells.iter().flatten().map(|c| &c.summary.entry);
+        entries.any(|entry| entry.as_ref().is_some_and(|entry| entry.idiom))
+    }
 }
 
 /// The ratios of a column to the first one, in one figure.
@@ -76,7 +83,7 @@ pub struct Mean {
     /// Their geometric mean.
     pub ratio: f64,
     /// How many metrics have a ratio: those with a number above 0 on both sides,
-    /// in the same unit.
+    /// in the same unit. Idioms are not among them.
     pub metrics: usize,
 }
 
@@ -190,7 +197,8 @@ fn mean(rows: &[Row], at: usize) -> Option<Mean> {
     if at == 0 {
         return None;
     }
-    let sides = rows.iter().filter_map(|row| both(row, at));
+    let primitives = rows.iter().filter(|row| !row.is_idiom());
+    let sides = primitives.filter_map(|row| both(row, at));
     let ratios: Vec<f64> = sides
         .filter(|(first, other)| same_unit(first, other))
         .filter_map(|(first, other)| median(first).zip(median(other)))
@@ -206,7 +214,7 @@ fn mean(rows: &[Row], at: usize) -> Option<Mean> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Clock, Metric, Outcome, Replicate, Session, Ticks};
+    use crate::run::{Clock, Entry, Metric, Outcome, Replicate, Session, Ticks};
     use proptest::prelude::*;
 
     fn clock(unit: Unit, hz: u64) -> Clock {
@@ -306,6 +314,26 @@ mod tests {
         let mean = matrix.means[1].unwrap();
         assert_eq!((matrix.means[0], mean.metrics), (None, 2));
         assert!((mean.ratio - 0.8f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_mean_leaves_idioms_out() {
+        let mut columns = [
+            counted("first", &[("a", &[50]), ("fifo.put", &[10])]),
+            counted("second", &[("a", &[100]), ("fifo.put", &[1000])]),
+        ];
+        let ratio = |columns: &[Column]| {
+            let mean = Matrix::of(columns).means[1].unwrap();
+            (mean.ratio.round() as u64, mean.metrics)
+        };
+        assert_eq!(ratio(&columns), (14, 2));
+        // Where one kernel has the object and the other has not, nothing is compared either.
+        columns[1].run.catalog.push(Entry {
+            metric: "fifo.put".to_owned(),
+            idiom: true,
+            ..Entry::default()
+        });
+        assert_eq!(ratio(&columns), (2, 1));
     }
 
     #[test]

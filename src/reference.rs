@@ -446,15 +446,21 @@ pub fn counterparts_in(csv: &str) -> Result<Vec<Counterpart>, String> {
     rows("aliases", csv)
 }
 
-/// The target by which the counterparts know the port of an agent.
+/// The target by which the data knows the port of an agent.
 #[must_use]
 pub fn target(port: &str) -> Option<&'static str> {
     match port {
         "linux-user" => Some("linux"),
         "linux-kernel" => Some("linux-vm"),
+        "freertos" => Some(WITH_OBJECTS),
         _ => None,
     }
 }
+
+/// The target that stands for every port that the counterparts do not know: a kernel that has the
+/// objects of the other suite. Its metrics are also the benchmarks of their name, where the
+/// counterparts do not say otherwise.
+pub const WITH_OBJECTS: &str = "freertos";
 
 /// A benchmark beside the metric of a run that measures the nearest thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -469,8 +475,9 @@ pub struct Pair {
     pub note: String,
 }
 
-/// Which metrics of a run measure the benchmarks of a dataset: those of the same name, and those
-/// that the counterparts of the run's target name. `published` is the run of these figures.
+/// Which metrics of a run measure the benchmarks of a dataset: those that the counterparts of the
+/// run's target name, and for [`WITH_OBJECTS`] those of the same name. `published` is the run of
+/// these figures.
 #[must_use]
 pub fn pairs(
     figures: &[Figure],
@@ -479,25 +486,25 @@ pub fn pairs(
     counterparts: &[Counterpart],
 ) -> Vec<Pair> {
     let target = run.sessions.first().and_then(|one| target(&one.port));
+    let target = target.unwrap_or(WITH_OBJECTS);
     let has = |id: &str| run.metrics.iter().any(|metric| metric.id == id);
     let pair = |(figure, metric): (&Figure, &Metric)| {
         let benchmark = &figure.benchmark;
-        let (metric_here, note) = if has(benchmark) {
-            (benchmark.clone(), String::new())
-        } else {
-            let known = counterparts.iter().find(|one| {
-                one.suite == first_part(&figure.dataset)
-                    && one.benchmark == *benchmark
-                    && Some(one.target.as_str()) == target
-                    && has(&one.metric)
-            })?;
-            (known.metric.clone(), known.note.clone())
+        let known = counterparts.iter().find(|one| {
+            one.suite == first_part(&figure.dataset)
+                && one.benchmark == *benchmark
+                && one.target == target
+        });
+        let (metric_here, note) = match known {
+            Some(known) => (&known.metric, known.note.as_str()),
+            None if target == WITH_OBJECTS => (benchmark, ""),
+            None => return None,
         };
-        Some(Pair {
+        has(metric_here).then(|| Pair {
             id: metric.id.clone(),
             benchmark: figure.name(),
-            metric: metric_here,
-            note,
+            metric: metric_here.clone(),
+            note: note.to_owned(),
         })
     };
     // Its metrics are the figures, in their order.

@@ -142,6 +142,9 @@ pub struct Entry {
     pub items: Option<u64>,
     /// Capabilities needed of the port or the machine, such as `priority`.
     pub needs: Vec<String>,
+    /// Whether the kernel has no such object, so that the port builds it of other primitives: its
+    /// cost says more of the port than of the kernel.
+    pub idiom: bool,
     /// One sentence: what is measured.
     pub about: String,
     /// What lies between the two stamps.

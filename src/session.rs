@@ -912,6 +912,7 @@ fn entry(record: &Record) -> Option<Entry> {
             .filter(|need| !need.is_empty())
             .map(str::to_owned)
             .collect(),
+        idiom: record.get("idiom") == Some("yes"),
         ..Entry::default()
     })
 }
@@ -982,7 +983,7 @@ mod tests {
     const LIST: &str = "hello port=fake arch=x mode=list clock=tsc unit=cycles hz=1000 realtime=no";
     const CATALOG: [&str; 7] = [
         LIST,
-        "bench metric=b.one case=b.one from=0 to=1 switches=1 switches_most=2 batch=8 bytes=64 needs=smp,irq | About b.",
+        "bench metric=b.one case=b.one from=0 to=1 switches=1 switches_most=2 batch=8 bytes=64 needs=smp,irq idiom=yes | About b.",
         "title metric=b.one | B, the first.",
         "between metric=b.one | Between.",
         "via metric=b.one | Via.",
@@ -1111,6 +1112,7 @@ mod tests {
                 bytes: Some(64),
                 items: None,
                 needs: vec!["smp".into(), "irq".into()],
+                idiom: true,
                 about: "About b.".into(),
                 between: "Between.".into(),
                 via: "Via.".into(),

@@ -10,11 +10,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{here, scratch, skipped, succeeds};
+use common::{here, make, scratch, skipped, succeeds};
 use insta::assert_snapshot;
 use kernmark::explain;
 use kernmark::record;
-use kernmark::run::{Outcome, Run};
+use kernmark::run::{Entry, Outcome, Run};
 use kernmark::session;
 
 fn path(name: &str) -> PathBuf {
@@ -415,7 +415,7 @@ fn every_benchmark_has_its_counterparts_or_the_reason_why_it_has_none() {
             let id = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._+".contains(c);
             assert!(row["metric"].chars().all(id), "{row:?}");
             match row["target"].as_str() {
-                "linux" | "linux-vm" => assert!(!row["metric"].is_empty(), "{row:?}"),
+                "linux" | "linux-vm" | "freertos" => assert!(!row["metric"].is_empty(), "{row:?}"),
                 "" => {
                     assert_eq!((rows.len(), row["metric"].as_str()), (1, ""), "{rows:?}");
                     assert!(!row["note"].is_empty(), "no reason: {row:?}");
@@ -436,9 +436,9 @@ fn the_readme_counts_what_is_measured() {
             let rows = of_suite().flat_map(|(_, rows)| rows);
             rows.filter(|row| row["target"] == target).count()
         };
-        let [vm, user, none] = ["linux-vm", "linux", ""].map(by);
+        let [vm, freertos, user, none] = ["linux-vm", "freertos", "linux", ""].map(by);
         let line = format!(
-            "| {suite} | {} | {vm} | {user} | {none} |",
+            "| {suite} | {} | {vm} | {freertos} | {user} | {none} |",
             of_suite().count()
         );
         assert!(readme.contains(&line), "README.md has no line {line}");
@@ -483,6 +483,34 @@ fn aliases_name_metrics_that_exist() {
     assert!(unknown.is_empty(), "the agent has no {unknown:#?}");
 }
 
+/// A pair with an object that the port builds itself says so, and no other does.
+fn says_idiom(target: &str, catalog: &[Entry]) {
+    let mut found = 0;
+    for row in read("aliases.csv", ALIASES) {
+        if row["target"] == target {
+            let entry = catalog.iter().find(|e| e.metric == row["metric"]).unwrap();
+            let says = row["note"].contains("an idiom here");
+            assert_eq!(says, entry.idiom, "{row:?}");
+            found += usize::from(entry.idiom);
+        }
+    }
+    assert!(found > 20, "{target}: {found}");
+}
+
+#[test]
+fn coverage_marks_the_idioms_of_linux() {
+    let out = scratch("reference-linux-user");
+    make("linux-user", &out, &[]);
+    let listed = succeeds(Command::new(out.join("kernmark-agent")).arg("list"));
+    let catalog = session::read(listed.as_bytes()).catalog;
+    let idioms = catalog.iter().filter(|entry| entry.idiom);
+    let objects: BTreeSet<&str> = idioms
+        .map(|entry| entry.metric.split('.').next().unwrap())
+        .collect();
+    assert_eq!(objects, BTreeSet::from(["events", "fifo", "lifo", "stack"]));
+    says_idiom("linux", &catalog);
+}
+
 /// What the port to the kernel lists and skips, by its user side without the module.
 fn kernel_port(scratch_name: &str) -> Run {
     let program = scratch(scratch_name).join("skips");
@@ -518,6 +546,7 @@ fn aliases_name_metrics_that_are_measured_in_kernel_mode() {
         return;
     }
     let run = kernel_port("linux-kernel-aliases");
+    says_idiom("linux-vm", &run.catalog);
     let mut skips: BTreeMap<&str, bool> = BTreeMap::new();
     for metric in &run.metrics {
         let skip = matches!(metric.replicates[0].outcome, Outcome::Skipped(_));
@@ -573,6 +602,57 @@ fn the_parts_of_a_cost_are_measured_in_kernel_mode() {
         "{explained:?}"
     );
     assert!(explained.len() > 40, "{explained:?}");
+}
+
+/// What another suite does otherwise is not paired with the metric of its name.
+#[test]
+fn an_operation_that_differs_is_paired_with_the_metric_that_is_alike() {
+    let metric = |benchmark: &str, target: &str| {
+        let rows = aliases().remove(&("zephyr".to_owned(), benchmark.to_owned()));
+        let row = rows
+            .unwrap()
+            .into_iter()
+            .find(|row| row["target"] == target);
+        row.map(|row| row["metric"].clone())
+    };
+    for (benchmark, target, expected) in [
+        // There another thread is aborted, which does not run.
+        ("thread.abort.user.from.user", "linux", None),
+        (
+            "thread.abort.user.from.kernel",
+            "freertos",
+            Some("thread.abort.ready.user.from.kernel"),
+        ),
+        // There a block of 10 bytes is freed before the next is allocated.
+        (
+            "heap.malloc.immediate",
+            "linux",
+            Some("heap.malloc.alone.user.10"),
+        ),
+        (
+            "heap.free.immediate",
+            "linux-vm",
+            Some("heap.free.alone.kernel.10"),
+        ),
+    ] {
+        assert_eq!(
+            metric(benchmark, target).as_deref(),
+            expected,
+            "{benchmark}"
+        );
+    }
+    let faults = &aliases()[&("zircon".to_owned(), "Mmu/MapUnmapWithFaults".to_owned())];
+    assert_eq!(faults[0]["metric"], "mmu.map_unmap.reads.256");
+    // An uncontended operation of a user thread is a system call there, and none on Linux.
+    for row in read("aliases.csv", ALIASES) {
+        let (benchmark, target) = (&row["benchmark"], &row["target"]);
+        if benchmark.contains("immediate.user") && target == "linux" {
+            assert!(row["note"].contains("no kernel is entered"), "{row:?}");
+        }
+        if benchmark.contains("yield") && target.starts_with("linux") {
+            assert!(row["note"].contains("SCHED_"), "{row:?}");
+        }
+    }
 }
 
 /// Zephyr printed titles before it printed names: both are of the same benchmarks.

@@ -1287,3 +1287,58 @@ fn the_schema_of_a_matrix_describes_every_member() {
         assert_described(&schema, definition, document.pointer(at).unwrap());
     }
 }
+
+#[test]
+fn an_idiom_is_marked_wherever_it_is_shown() {
+    const ID: &str = "channel.write.64";
+    const MEANS: &str = "the kernel has no such object, the agent builds it of other primitives";
+    let mut run = normal();
+    let marked = |run: &Run| {
+        let entries = &run.catalog;
+        let json: Value = serde_json::from_str(&json::run(run)).unwrap();
+        let listed: Value = serde_json::from_str(&json::catalog(entries)).unwrap();
+        let idiom = |all: &Value| {
+            let all = all.as_array().unwrap().iter();
+            all.filter(|one| one["idiom"] == true)
+                .map(|one| one["id"].as_str().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
+        let columns = [("one", run.clone()), ("two", run.clone())].map(|(name, run)| Column {
+            name: name.to_owned(),
+            run,
+        });
+        let whole = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let has = |text: String, mark: &str| {
+            let text = whole(text);
+            (text.contains(mark), text.contains(MEANS))
+        };
+        (
+            (idiom(&json["metrics"]), idiom(&listed["catalog"])),
+            to_csv::catalog(entries)
+                .lines()
+                .filter(|l| l.ends_with(",yes"))
+                .count(),
+            [
+                has(terminal::table(run, &plain(100)), " write.64 ^ "),
+                has(
+                    terminal::catalog(entries, &plain(100)),
+                    "channel.write.64 ^ ",
+                ),
+                has(
+                    terminal::distribution(run, ID, &plain(100)).unwrap(),
+                    " idiom ",
+                ),
+                has(matrix::table(&columns, &plain(100)), " write.64 ^ "),
+                has(markdown::run(run), "| `channel.write.64` ^ |"),
+                has(markdown::matrix(&columns), "| `channel.write.64` ^ |"),
+            ],
+            catalog::markdown(entries, &catalog::Elsewhere::new()).contains("; *an idiom*; "),
+        )
+    };
+    let none = ((vec![], vec![]), 0, [(false, false); 6], false);
+    assert_eq!(marked(&run), none);
+    let mut entries = run.catalog.iter_mut();
+    entries.find(|e| e.metric == ID).unwrap().idiom = true;
+    let all = (vec![ID.to_owned()], vec![ID.to_owned()]);
+    assert_eq!(marked(&run), (all, 1, [(true, true); 6], true));
+}

@@ -23,7 +23,7 @@ static void loop(struct km_run *r)
 	}
 }
 
-const struct km_bench km_clock[] = {
+KM_TABLE(clock) = {
 	{
 		.object = "clock",
 		.about = "Read the clock that all stamps are taken with.",

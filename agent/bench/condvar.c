@@ -89,7 +89,7 @@ static void broadcaster(struct km_run *r)
 
 static const uint32_t waiters[] = { 1, 2, 4, 8, 16, 32, 64, 0 };
 
-const struct km_bench km_condvar[] = {
+KM_TABLE(condvar) = {
 	{
 		.object = "condvar",
 		.about = "Wait for a condition variable; a thread of lower "

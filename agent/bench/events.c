@@ -80,7 +80,7 @@ static void poster(struct km_run *r)
 	}
 }
 
-const struct km_bench km_events[] = {
+KM_TABLE(events) = {
 	{
 		.object = "events",
 		.about = "Post and set events that nobody waits for; wait for "

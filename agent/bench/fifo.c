@@ -42,7 +42,7 @@ static void alloc_putter(struct km_run *r)
 	queue_alloc_putter(r, fifo);
 }
 
-const struct km_bench km_fifo[] = {
+KM_TABLE(fifo) = {
 	{
 		.object = "fifo",
 		.about = "Put items into a fifo that nobody waits for, and get "

@@ -56,6 +56,26 @@ static void malloc_free(struct km_run *r)
 	}
 }
 
+/* Each block is freed before the next is allocated. */
+static void malloc_free_alone(struct km_run *r)
+{
+	for_each_sample(r) {
+		volatile uint8_t *only;
+
+		stamp(r, 0);
+		only = port_malloc(r->argument);
+		stamp(r, 1);
+		check(r, only);
+		if (only)
+			only[r->argument - 1] = 1;
+		stamp(r, 2);
+		port_free((void *)only);
+		stamp(r, 3);
+		record(r);
+	}
+}
+
+static const uint32_t ten[] = { 10, 0 };
 static const uint32_t small[] = { 16, 64, 256, 0 };
 static const uint32_t middle[] = { 1024, 4096, 0 };
 static const uint32_t large[] = { 16384, 0 };
@@ -64,7 +84,7 @@ static const uint32_t largest[] = { 65536, 0 };
 #define ABOUT "Allocate blocks of so many bytes and free them, the first " \
 	"one first, with no more than 64 KiB held at a time."
 
-const struct km_bench km_heap[] = {
+KM_TABLE(heap) = {
 	{
 		.object = "heap",
 		.about = ABOUT,
@@ -149,6 +169,28 @@ const struct km_bench km_heap[] = {
 				.name = "free.immediate.{from}",
 				.begin = 2, .end = 3,
 				.between = "the freeing of one such block",
+			},
+		},
+	},
+	{
+		.object = "heap",
+		.about = "Allocate a block of so many bytes, and free it before "
+			 "the next one is allocated.",
+		.via = PORT_VIA_HEAP,
+		.needs = KM_HEAP,
+		.argument = ten,
+		.setup = room,
+		.role = { { malloc_free_alone, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "malloc.alone.{from}",
+				.begin = 0, .end = 1,
+				.between = "one allocation, timed alone",
+			},
+			{
+				.name = "free.alone.{from}",
+				.begin = 2, .end = 3,
+				.between = "the freeing of that block, timed alone",
 			},
 		},
 	},

@@ -46,7 +46,7 @@ static void raiser(struct km_run *r)
 	}
 }
 
-const struct km_bench km_isr[] = {
+KM_TABLE(isr) = {
 	{
 		.object = "isr",
 		.about = "Return from an interrupt to the thread that it "

@@ -41,7 +41,7 @@ static void alloc_putter(struct km_run *r)
 	queue_alloc_putter(r, lifo);
 }
 
-const struct km_bench km_lifo[] = {
+KM_TABLE(lifo) = {
 	{
 		.object = "lifo",
 		.about = "Put items into a lifo that nobody waits for, and get "

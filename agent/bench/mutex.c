@@ -86,7 +86,7 @@ static void holder(struct km_run *r)
 	}
 }
 
-const struct km_bench km_mutex[] = {
+KM_TABLE(mutex) = {
 	{
 		.object = "mutex",
 		.about = "Lock mutexes that nobody holds, one after the other, "

@@ -82,7 +82,7 @@ static void waited_for(struct km_run *r)
 
 static const uint32_t waiting[] = { 1, 2, 4, 8, 16, 32, 64, 0 };
 
-const struct km_bench km_semaphore[] = {
+KM_TABLE(semaphore) = {
 	{
 		.object = "semaphore",
 		.about = "Give a semaphore that nobody waits for, and take it.",

@@ -58,7 +58,7 @@ static void pusher(struct km_run *r)
 	}
 }
 
-const struct km_bench km_stack[] = {
+KM_TABLE(stack) = {
 	{
 		.object = "stack",
 		.about = "Push words onto a stack that nobody waits for, and "

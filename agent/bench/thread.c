@@ -97,9 +97,53 @@ static void creator(struct km_run *r)
 	}
 }
 
+static volatile bool ran, enough;
+
+static void giving_way(struct km_run *r)
+{
+	(void)r;
+	ran = true;
+	while (!enough)
+		port_yield();
+}
+
+/*
+ * The threads are equals: each runs when the other yields. One that was not
+ * aborted would run in the next sample too, and its switches would be counted.
+ */
+static void aborter(struct km_run *r)
+{
+	for_each_sample(r) {
+		bool right;
+
+		ran = false;
+		right = !port_thread_create(&thread, giving_way, r) &&
+			!port_thread_start(&thread);
+		port_yield();
+		stamp(r, 0);
+		port_thread_abort(&thread);
+		stamp(r, 1);
+		check(r, right && ran);
+		record(r);
+	}
+	/* One returns, so that the port can find out in which mode they run. */
+	enough = true;
+	check(r, !port_thread_create(&thread, giving_way, r) &&
+		 !port_thread_start(&thread));
+	port_yield();
+	port_thread_reap(&thread);
+}
+
+static const char *not_enough(struct km_run *r)
+{
+	(void)r;
+	enough = false;
+	return NULL;
+}
+
 static const uint32_t runnable[] = { 2, 4, 8, 16, 32, 64, 0 };
 
-const struct km_bench km_thread[] = {
+KM_TABLE(thread) = {
 	{
 		.object = "thread",
 		.about = "Yield to another thread of the same priority, where "
@@ -205,6 +249,25 @@ const struct km_bench km_thread[] = {
 				.switches = 1, .to = 1, .begin = 4, .end = 5,
 				.between = "the thread ends itself, to the "
 					   "return of the resume in its creator",
+			},
+		},
+	},
+	{
+		.object = "thread",
+		.about = "Abort another thread, which has run and is ready to "
+			 "run on.",
+		.via = PORT_VIA_ABORT,
+		.needs = KM_THREADS | KM_PRIORITY | KM_ABORT,
+		.switches = 2,
+		.setup = not_enough,
+		.role = {
+			{ aborter, KM_HIGH, 0 },
+			{ giving_way, KM_HIGH, KM_MADE },
+		},
+		.span = {
+			{
+				.name = "abort.ready.{to}.from.{from}", .to = 1,
+				.between = "the abort, in which nothing else runs",
 			},
 		},
 	},

@@ -134,6 +134,7 @@ pub fn catalog(entries: &[Entry]) -> String {
         "bytes",
         "items",
         "needs",
+        "idiom",
     ]
     .map(str::to_owned)];
     for entry in entries {
@@ -151,6 +152,7 @@ pub fn catalog(entries: &[Entry]) -> String {
             figure(entry.bytes),
             figure(entry.items),
             plain(&entry.needs.join(" ")),
+            if entry.idiom { "yes" } else { "" }.to_owned(),
         ]);
     }
     table(&rows)

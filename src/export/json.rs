@@ -677,6 +677,7 @@ struct MetricOut<'a> {
     about: Option<&'a str>,
     between: Option<&'a str>,
     via: Option<&'a str>,
+    idiom: bool,
 }
 
 impl<'a> MetricOut<'a> {
@@ -735,6 +736,7 @@ impl<'a> MetricOut<'a> {
             about: known(|entry| &entry.about),
             between: known(|entry| &entry.between),
             via: known(|entry| &entry.via),
+            idiom: summary.entry.as_ref().is_some_and(|entry| entry.idiom),
         }
     }
 }
@@ -788,6 +790,7 @@ struct EntryOut<'a> {
     bytes: Option<u64>,
     items: Option<u64>,
     needs: &'a [String],
+    idiom: bool,
 }
 
 impl<'a> EntryOut<'a> {
@@ -806,6 +809,7 @@ impl<'a> EntryOut<'a> {
             bytes: entry.bytes,
             items: entry.items,
             needs: &entry.needs,
+            idiom: entry.idiom,
         }
     }
 }

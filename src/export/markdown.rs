@@ -14,7 +14,7 @@ use crate::report::compare::{self, Origin};
 use crate::report::explain;
 use crate::report::matrix::{header, legend, listing, place, ratio, shared_problems, Shown, Units};
 use crate::report::reference;
-use crate::report::row::Row;
+use crate::report::row::{idiom_legend, Row, IDIOM};
 use crate::report::text::plain;
 use crate::report::{copies, damage, grouped, object, problems, provenance, tally, Problem};
 use crate::run::{Run, Unit};
@@ -57,7 +57,8 @@ pub fn run(run: &Run) -> String {
                     &row.net,
                     &row.rate,
                 ];
-                let _ = write!(out, "| {}", code(&row.id));
+                let mark = if row.idiom { IDIOM } else { "" };
+                let _ = write!(out, "| {}{mark}", code(&row.id));
                 if !row.title.is_empty() {
                     let _ = write!(out, "<br>{}", escape(&row.title));
                 }
@@ -84,6 +85,9 @@ pub fn run(run: &Run) -> String {
         out.push_str(
             "The interval holds the median with 95 % confidence or more. A figure with \\* is the mean of a batch of operations. Net is the median less reading the clock.\n",
         );
+    }
+    if rows.iter().any(|row| row.idiom) {
+        let _ = writeln!(out, "\n{}.", idiom_legend());
     }
     out
 }
@@ -225,7 +229,8 @@ pub fn matrix(columns: &[Column]) -> String {
         }
         let _ = writeln!(out, "\n| --- |{}", " ---: |".repeat(names.len()));
         for row in rows {
-            let _ = write!(out, "| {} |", code(&row.id));
+            let mark = if row.is_idiom() { IDIOM } else { "" };
+            let _ = write!(out, "| {}{mark} |", code(&row.id));
             for cell in &row.cells {
                 let shown = Shown::of(cell.as_ref(), units);
                 let change = match shown.change.as_str() {

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::number::{self, Place};
-use super::row::{Row as Figures, UNAVAILABLE};
+use super::row::{idiom_legend, Row as Figures, UNAVAILABLE};
 use super::terminal::{
-    dim_head, head, painted_lines, short, title, write_object, write_problem, Ink, Style, GAP,
+    dim_head, head, name, painted_lines, title, write_object, write_problem, Ink, Style, GAP,
     INDENT, LONGEST_NAME,
 };
 use super::text::{paragraph, plain};
@@ -227,6 +227,9 @@ pub(crate) fn legend(matrix: &Matrix, names: &[String]) -> Vec<String> {
     }
     if cells().any(Option::is_none) {
         parts.push(format!("{UNAVAILABLE} alone: the run has no such metric"));
+    }
+    if measured().any(Row::is_idiom) {
+        parts.push(format!("{}, and no mean counts it", idiom_legend()));
     }
     let incomparable = matrix.incomparable();
     if !incomparable.is_empty() {
@@ -453,7 +456,7 @@ impl Layout {
         let title = units.title();
         let longest = rows
             .iter()
-            .map(|row| INDENT.len() + short(&row.id).chars().count())
+            .map(|row| name(&row.id, row.is_idiom()).chars().count())
             .filter(|length| *length <= LONGEST_NAME)
             .max()
             .unwrap_or(0)
@@ -500,7 +503,7 @@ impl Layout {
         for (object, rows) in grouped(&places, |(_, row)| object(&row.id).to_owned()) {
             write_object(out, &object, style);
             for (at, row) in rows {
-                let name = format!("{INDENT}{}", short(&row.id));
+                let name = name(&row.id, row.is_idiom());
                 let mut line = format!("{name:<0$}", self.name);
                 if name.chars().count() > self.name {
                     out.push_str(&name);

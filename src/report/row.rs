@@ -9,6 +9,16 @@ use crate::summary::{Status, Summary};
 pub const UNAVAILABLE: &str = "-";
 /// What follows a value that is the mean of a batch of operations.
 pub const OF_A_BATCH: &str = "*";
+/// What follows the id of an idiom.
+pub const IDIOM: &str = " ^";
+/// Why a metric is an idiom.
+pub const NO_OBJECT: &str =
+    "the kernel has no such object, the agent builds it of other primitives";
+
+/// What the mark of an idiom means.
+pub(crate) fn idiom_legend() -> String {
+    format!("{}: an idiom: {NO_OBJECT}", IDIOM.trim_start())
+}
 
 /// A metric that has a number, each figure rounded to what the interval of its
 /// median supports. Times are nanoseconds of one operation, or instructions.
@@ -18,6 +28,8 @@ pub struct Row {
     pub id: String,
     /// Its name in full, where an id cannot hold that; else empty. Not yet safe to show.
     pub title: String,
+    /// Whether it is an idiom.
+    pub idiom: bool,
     /// What the times are.
     pub unit: Unit,
     /// What `median` is.
@@ -77,6 +89,7 @@ impl Row {
                 .entry
                 .as_ref()
                 .map_or_else(String::new, |entry| entry.title.clone()),
+            idiom: summary.entry.as_ref().is_some_and(|entry| entry.idiom),
             unit: summary.unit,
             statistic: summary.statistic,
             median: place.show(median),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::number::{self, Place};
-use super::row::{beside, place, Row, OF_A_BATCH, UNAVAILABLE};
+use super::row::{beside, idiom_legend, place, Row, IDIOM, NO_OBJECT, OF_A_BATCH, UNAVAILABLE};
 use super::text::{paragraph, plain};
 use super::{copies, damage, grouped, object, plural, problems, provenance, tally, Problem};
 use crate::quantity::Quantity;
@@ -192,6 +192,7 @@ struct Layout {
     name: usize,
     columns: Vec<(Column, usize)>,
     marks: Marks,
+    idioms: bool,
 }
 
 impl Layout {
@@ -218,7 +219,7 @@ impl Layout {
         };
         let name = rows
             .iter()
-            .map(|row| INDENT.len() + short(&row.id).chars().count())
+            .map(|row| name(&row.id, row.idiom).chars().count())
             .filter(|length| *length <= LONGEST_NAME)
             .max()
             .unwrap_or(0)
@@ -229,6 +230,7 @@ impl Layout {
             name,
             columns: measure(unit, statistic, rows, choice, marks),
             marks,
+            idioms: rows.iter().any(|row| row.idiom),
         });
         let last = layouts.next_back();
         let mut layout = layouts
@@ -271,7 +273,7 @@ impl Layout {
 
     fn write_row(&self, out: &mut String, row: &Row, style: Style) {
         paragraph(out, INDENT, &plain(&row.title), style.width());
-        let name = format!("{INDENT}{}", short(&row.id));
+        let name = name(&row.id, row.idiom);
         let mut line = format!("{name:<0$}", self.name);
         if name.chars().count() > self.name {
             out.push_str(&name);
@@ -318,6 +320,10 @@ impl Layout {
         if self.marks == Marks::Some {
             parts.push("*: a sample is a batch of operations, the figure is the mean of one batch");
         }
+        let idiom = idiom_legend();
+        if self.idioms {
+            parts.push(&idiom);
+        }
         let mut legend = String::new();
         paragraph(&mut legend, "", &(parts.join("; ") + "."), style.width());
         legend
@@ -340,9 +346,11 @@ pub(super) fn write_object(out: &mut String, object: &str, style: Style) {
     }
 }
 
-/// The id below its object, safe to show.
-pub(super) fn short(id: &str) -> String {
-    plain(id.split_once(['.', '/']).map_or(id, |(_, rest)| rest))
+/// The id below its object, indented and with its mark, safe to show.
+pub(super) fn name(id: &str, idiom: bool) -> String {
+    let short = id.split_once(['.', '/']).map_or(id, |(_, rest)| rest);
+    let mark = if idiom { IDIOM } else { "" };
+    format!("{INDENT}{}{mark}", plain(short))
 }
 
 fn measure(
@@ -456,6 +464,9 @@ fn describe(out: &mut String, summary: &Summary, style: Style) {
     }
     for (label, text) in [("between", &entry.between), ("via", &entry.via)] {
         labelled(out, label, &plain(text), style);
+    }
+    if entry.idiom {
+        labelled(out, "idiom", NO_OBJECT, style);
     }
     if summary.status == Status::Ok {
         let batch = match summary.batch {
@@ -890,7 +901,7 @@ pub fn catalog(entries: &[Entry], style: &Style) -> String {
         write_object(&mut out, &object, *style);
         let name = entries
             .iter()
-            .map(|entry| plain(&entry.metric).chars().count())
+            .map(|entry| marked(entry).chars().count())
             .filter(|length| *length <= LONGEST_NAME)
             .max()
             .unwrap_or(0);
@@ -901,7 +912,7 @@ pub fn catalog(entries: &[Entry], style: &Style) -> String {
             paragraph(&mut out, INDENT, &plain(&about), width);
             let mut above = "";
             for entry in entries {
-                let id = plain(&entry.metric);
+                let id = marked(entry);
                 // What the line above says already is not said again.
                 let same = entry.between == above;
                 above = &entry.between;
@@ -918,6 +929,15 @@ pub fn catalog(entries: &[Entry], style: &Style) -> String {
             }
         }
     }
-    let _ = writeln!(out, "\n{}", plural(entries.len() as u64, "metric"));
+    out.push('\n');
+    if entries.iter().any(|entry| entry.idiom) {
+        paragraph(&mut out, "", &(idiom_legend() + "."), width);
+    }
+    let _ = writeln!(out, "{}", plural(entries.len() as u64, "metric"));
     out
+}
+
+/// The id with its mark, safe to show.
+fn marked(entry: &Entry) -> String {
+    plain(&entry.metric) + if entry.idiom { IDIOM } else { "" }
 }

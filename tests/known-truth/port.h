@@ -9,7 +9,7 @@
 
 typedef uint32_t port_ticks;
 
-#define PORT_HAS 0
+#define PORT_HAS KM_KERNEL
 #define PORT_THREADS 1
 #define PORT_CLOCK "tsc"
 

@@ -7,11 +7,13 @@
 #define port_run agent_run
 #define port_setup agent_setup
 #define port_teardown agent_teardown
+#define port_count agent_count
 #include "user.c"
 #undef main
 #undef port_run
 #undef port_setup
 #undef port_teardown
+#undef port_count
 
 char port_shared_start[1], port_shared_end[1];
 
@@ -27,6 +29,11 @@ const char *port_setup(const struct km_bench *b)
 void port_teardown(const struct km_bench *b)
 {
 	(void)b;
+}
+
+void port_count(struct km_counts *until_now)
+{
+	(void)until_now;
 }
 
 const char *port_run(const struct km_thread *threads, uint32_t n,

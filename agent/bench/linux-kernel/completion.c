@@ -46,7 +46,7 @@ static void completer(struct km_run *r)
 }
 #endif
 
-const struct km_bench km_completion[] = {
+KM_TABLE(completion) = {
 	{
 		.object = "completion",
 		.about = "Complete what nobody waits for, and wait for it.",

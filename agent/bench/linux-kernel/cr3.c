@@ -26,7 +26,7 @@ static void write_same(struct km_run *r)
 }
 #endif
 
-const struct km_bench km_cr3[] = {
+KM_TABLE(cr3) = {
 	{
 		.object = "cr3",
 		.about = "Write the page table's address again, which empties "

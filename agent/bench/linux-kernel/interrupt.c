@@ -77,7 +77,7 @@ static void armer(struct km_run *r)
 }
 #endif
 
-const struct km_bench km_irq_work[] = {
+KM_TABLE(irq_work) = {
 	{
 		.object = "irq_work",
 		.about = "An interrupt that the CPU sends itself.",
@@ -100,7 +100,7 @@ const struct km_bench km_irq_work[] = {
 	{ 0 },
 };
 
-const struct km_bench km_hrtimer[] = {
+KM_TABLE(hrtimer) = {
 	{
 		.object = "hrtimer",
 		.about = "Arm a timer and be interrupted by it.",

@@ -34,7 +34,7 @@ static void in_out(struct km_run *r)
 
 static const uint32_t sizes[] = { 4, 64, 1024, 0 };
 
-const struct km_bench km_kfifo[] = {
+KM_TABLE(kfifo) = {
 	{
 		.object = "kfifo",
 		.about = "Copy so many bytes into a kfifo and out of it.",

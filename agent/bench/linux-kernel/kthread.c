@@ -47,7 +47,7 @@ static void creator(struct km_run *r)
 }
 #endif
 
-const struct km_bench km_kthread[] = {
+KM_TABLE(kthread) = {
 	{
 		.object = "kthread",
 		.about = "The life of a kernel thread of higher priority than "

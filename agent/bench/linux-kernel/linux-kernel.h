@@ -9,14 +9,12 @@
 
 #include "kernmark.h"
 
-extern const struct km_bench km_wake[], km_spinlock[], km_rwsem[],
-	km_completion[], km_waitqueue[], km_kfifo[], km_workqueue[],
-	km_kthread[], km_rcu[], km_page[], km_vmalloc[], km_irq_work[],
-	km_hrtimer[], km_cr3[];
+#define KM_LINUX_KERNEL(each) \
+	each(wake) each(spinlock) each(rwsem) each(completion) \
+	each(waitqueue) each(kfifo) each(workqueue) each(kthread) each(rcu) \
+	each(page) each(vmalloc) each(irq_work) each(hrtimer) each(cr3)
 
-#define KM_LINUX_KERNEL km_wake, km_spinlock, km_rwsem, km_completion, \
-	km_waitqueue, km_kfifo, km_workqueue, km_kthread, km_rcu, km_page, \
-	km_vmalloc, km_irq_work, km_hrtimer, km_cr3
+KM_LINUX_KERNEL(KM_DECLARED)
 
 #ifdef __KERNEL__
 #define IN_KERNEL(function) function

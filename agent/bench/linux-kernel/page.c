@@ -57,7 +57,7 @@ static void areas(struct km_run *r)
 static const uint32_t page_sizes[] = { 4096, 16384, 65536, 0 };
 static const uint32_t area_sizes[] = { 4096, 65536, 1048576, 0 };
 
-const struct km_bench km_page[] = {
+KM_TABLE(page) = {
 	{
 		.object = "page",
 		.about = "Allocate so many bytes of pages that follow each "
@@ -80,7 +80,7 @@ const struct km_bench km_page[] = {
 	{ 0 },
 };
 
-const struct km_bench km_vmalloc[] = {
+KM_TABLE(vmalloc) = {
 	{
 		.object = "vmalloc",
 		.about = "Map so many bytes of pages into the kernel's address "

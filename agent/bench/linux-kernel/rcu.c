@@ -25,7 +25,7 @@ static void read_side(struct km_run *r)
 }
 #endif
 
-const struct km_bench km_rcu[] = {
+KM_TABLE(rcu) = {
 	{
 		.object = "rcu",
 		.about = "Read a pointer under RCU.",

@@ -36,7 +36,7 @@ static void read_write(struct km_run *r)
 }
 #endif
 
-const struct km_bench km_rwsem[] = {
+KM_TABLE(rwsem) = {
 	{
 		.object = "rwsem",
 		.about = "Lock semaphores for readers and writers that nobody "

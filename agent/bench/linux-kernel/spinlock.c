@@ -45,7 +45,7 @@ static void lock_unlock_irq(struct km_run *r)
 }
 #endif
 
-const struct km_bench km_spinlock[] = {
+KM_TABLE(spinlock) = {
 	{
 		.object = "spinlock",
 		.about = "Lock spin locks that nobody holds, one after the "

@@ -47,7 +47,7 @@ static void waker(struct km_run *r)
 }
 #endif
 
-const struct km_bench km_waitqueue[] = {
+KM_TABLE(waitqueue) = {
 	{
 		.object = "waitqueue",
 		.about = "Wake a wait queue on which nobody waits.",

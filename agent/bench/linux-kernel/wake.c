@@ -36,7 +36,7 @@ static void waker(struct km_run *r)
 }
 #endif
 
-const struct km_bench km_wake[] = {
+KM_TABLE(wake) = {
 	{
 		.object = "semaphore",
 		.about = "Give a semaphore that a thread of higher priority "

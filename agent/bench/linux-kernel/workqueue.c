@@ -45,7 +45,7 @@ static void queuer(struct km_run *r)
 }
 #endif
 
-const struct km_bench km_workqueue[] = {
+KM_TABLE(workqueue) = {
 	{
 		.object = "workqueue",
 		.about = "Queue work for a worker thread of this CPU and wait "

@@ -99,7 +99,7 @@ static void reader(struct km_run *r)
 
 #define CHANNEL "socketpair(AF_UNIX, SOCK_SEQPACKET)"
 
-const struct km_bench km_channel[] = {
+KM_TABLE(channel) = {
 	{
 		.object = "channel",
 		.about = "Make a channel, and close both of its ends.",

@@ -105,7 +105,7 @@ static void replace(struct km_run *r)
 	}
 }
 
-const struct km_bench km_event[] = {
+KM_TABLE(event) = {
 	{
 		.object = "event",
 		.about = "Make an event, and close it.",

@@ -69,7 +69,7 @@ static void stat_descriptor(struct km_run *r)
 	}
 }
 
-const struct km_bench km_filesystem[] = {
+KM_TABLE(filesystem) = {
 	{
 		.object = "filesystem",
 		.about = "Open an existing file that is in the cache, and close it.",

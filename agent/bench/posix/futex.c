@@ -204,7 +204,7 @@ static void far_sleeper(struct km_run *r)
 static const uint32_t waiters[] = { 1, 2, 4, 8, 16, 32, 64, 0 };
 static const uint32_t asleep_us[] = { 20, 200, 0 };
 
-const struct km_bench km_futex[] = {
+KM_TABLE(futex) = {
 	{
 		.object = "futex",
 		.about = "Take and free a lock that nobody else wants.",

@@ -99,6 +99,34 @@ static inline bool touch(char *at, uint32_t n)
 	return true;
 }
 
+/* How many of the pages a fault maps besides its own is the kernel's affair. */
+static inline bool look(const char *at, uint32_t n)
+{
+	if (at == MAP_FAILED)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		(void)((const volatile char *)at)[i * page];
+	return true;
+}
+
+static void map_look_unmap(struct km_run *r)
+{
+	for_each_sample(r) {
+		bool right = true;
+
+		stamp(r, 0);
+		for_each_repeat(r) {
+			char *at = map(r->argument, 0);
+
+			right &= look(at, r->argument);
+			right &= !munmap(at, r->argument * page);
+		}
+		stamp(r, 1);
+		check(r, right);
+		record(r);
+	}
+}
+
 static void map_touch_unmap(struct km_run *r)
 {
 	for_each_sample(r) {
@@ -236,8 +264,9 @@ static void fault(struct km_run *r)
 }
 
 static const uint32_t counts[] = { 1, 16, 256, 0 };
+static const uint32_t many[] = { 256, 0 };
 
-const struct km_bench km_mmu[] = {
+KM_TABLE(mmu) = {
 	{
 		.object = "mmu",
 		.about = "Map one page of memory, and unmap it; it is not touched.",
@@ -281,6 +310,26 @@ const struct km_bench km_mmu[] = {
 			{
 				.name = "map_unmap.faults",
 				.between = "one mmap, one store to each page "
+					   "and one munmap",
+			},
+		},
+	},
+	{
+		.object = "mmu",
+		.about = "Map pages of memory that are there, read from each of "
+			 "them, which is a page fault of one or several, and "
+			 "unmap them.",
+		.via = "mmap of a memfd, MAP_SHARED, a load from each page, and munmap",
+		.batch = 1024,
+		.argument = many,
+		.unit = KM_ITEMS,
+		.setup = open_pages,
+		.teardown = close_pages,
+		.role = { { map_look_unmap, KM_LOW, 0 } },
+		.span = {
+			{
+				.name = "map_unmap.reads",
+				.between = "one mmap, one load from each page "
 					   "and one munmap",
 			},
 		},

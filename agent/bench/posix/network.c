@@ -183,7 +183,7 @@ static void connections(struct km_run *r)
 #define NEAR KM_LOW, KM_OWN_PROCESS
 #define FAR KM_LOW, KM_OWN_PROCESS | KM_OTHER_CPU
 
-const struct km_bench km_network[] = {
+KM_TABLE(network) = {
 	{
 		TCP, .needs = KM_THREADS | KM_PROCESSES,
 		.role = { { network_ask, NEAR }, { network_answer, NEAR } },

@@ -41,7 +41,7 @@ static void write_read(struct km_run *r)
 	write_and_read(r, &ends);
 }
 
-const struct km_bench km_pipe[] = {
+KM_TABLE(pipe) = {
 	{
 		.object = "pipe",
 		.about = "Make a pipe, and close both of its ends.",

@@ -158,7 +158,7 @@ static void poll_events(struct km_run *r)
 
 static const uint32_t counts[] = { 1, 4, 8, 16, 64, 256, EVENTS_MAX, 0 };
 
-const struct km_bench km_port[] = {
+KM_TABLE(port) = {
 	{
 		.object = "port",
 		.about = "Make a port on which a thread can wait for many "

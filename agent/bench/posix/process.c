@@ -214,7 +214,7 @@ static const uint32_t megabytes[] = { 1, 16, 64, 0 };
 #define PROGRAM "a static program of three instructions in memory (memfd) " \
 	"that exits"
 
-const struct km_bench km_process[] = {
+KM_TABLE(process) = {
 	{
 		.object = "process",
 		.about = "Fork a process that exits at once, and wait for it.",

@@ -604,7 +604,7 @@ static const uint32_t sizes[] = { 64, 1024, 4096, 16384, 65536, 0 };
 	.via = "rt_tgsigqueueinfo, sigwaitinfo", \
 	.teardown = teardown
 
-const struct km_bench km_roundtrip[] = {
+KM_TABLE(roundtrip) = {
 	{
 		CHANNEL, .setup = channel,
 		.needs = KM_THREADS,

@@ -132,7 +132,7 @@ static void set_mask(struct km_run *r)
 	}
 }
 
-const struct km_bench km_signal[] = {
+KM_TABLE(signal) = {
 	{
 		.object = "signal",
 		.about = "A thread sends itself a signal that it handles.",

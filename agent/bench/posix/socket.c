@@ -32,7 +32,7 @@ static void write_read(struct km_run *r)
 
 #define SOCKET "socketpair(AF_UNIX, SOCK_STREAM)"
 
-const struct km_bench km_socket[] = {
+KM_TABLE(socket) = {
 	{
 		.object = "socket",
 		.about = "Make a pair of stream sockets, and close both.",

@@ -84,7 +84,7 @@ static void time_of_day(struct km_run *r)
 	}
 }
 
-const struct km_bench km_syscall[] = {
+KM_TABLE(syscall) = {
 	{
 		.object = "syscall",
 		.about = "A system call that does nearly nothing.",

@@ -109,7 +109,7 @@ static void utc_syscall(struct km_run *r)
 	"clocks, the kernel"
 #define KERNEL ", always a system call"
 
-const struct km_bench km_time[] = {
+KM_TABLE(time) = {
 	{
 		.object = "time",
 		.about = "Read the time since boot.",

@@ -282,16 +282,16 @@ static const uint32_t short_and_long[] = { 50, 1000, 0 };
 static const uint32_t millisecond[] = { 1000, 0 };
 
 /* Each sleep is one switch to whatever else the CPU has to do. */
-#define OVERSHOOT .switches = 1, \
+#define OVERSHOOT .switches_most = 1, \
 	.between = "the deadline, converted by readings of both clocks before " \
 		"and behind the sleep, to the return of the call"
-#define OVERSHOOT_RELATIVE .switches = 1, \
+#define OVERSHOOT_RELATIVE .switches_most = 1, \
 	.between = "the end of the interval counted from a reading of the clock " \
 		"just before the call, to its return: part of the call is in it"
 #define ABOUT_SLEEP .object = "sleep", \
 	.about = "How much later than asked a sleep of so many microseconds ends."
 
-const struct km_bench km_timer[] = {
+KM_TABLE(timer) = {
 	{
 		ABOUT_SLEEP,
 		.via = "clock_nanosleep, TIMER_ABSTIME",

@@ -144,7 +144,7 @@ static void nops(struct km_run *r)
 
 static const uint32_t counts[] = { 8, ENTRIES, 0 };
 
-const struct km_bench km_uring[] = {
+KM_TABLE(uring) = {
 	{
 		.object = "uring",
 		.about = "Submit an operation that does nothing, wait for it and "

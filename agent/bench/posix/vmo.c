@@ -65,7 +65,7 @@ static void write_read(struct km_run *r)
 
 static const uint32_t sizes[] = { 64, 1024, 32768, DESCRIPTORS_BYTES, 0 };
 
-const struct km_bench km_vmo[] = {
+KM_TABLE(vmo) = {
 	{
 		.object = "vmo",
 		.about = "Make a memory object of 4096 bytes, none of them "

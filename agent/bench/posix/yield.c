@@ -49,7 +49,7 @@ static void second(struct km_run *r)
 
 #define BETWEEN "the yield, to the return of the other's"
 
-const struct km_bench km_yield[] = {
+KM_TABLE(yield) = {
 	{
 		.object = "yield",
 		.about = "Two threads of one priority take turns.",

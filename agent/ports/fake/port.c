@@ -211,6 +211,17 @@ void port_yield(void)
 	reschedule();
 }
 
+/* What goes wrong has gone wrong by the last sample. */
+void port_count(struct km_counts *until_now)
+{
+	until_now->switches = fake.switches;
+	if (fake.run->left)
+		return;
+	until_now->switches += script.preempted - script.forgotten;
+	until_now->preempted = script.preempted;
+	until_now->faults = script.faults;
+}
+
 const char *port_run(const struct km_thread *threads, uint32_t n,
 		     struct km_run *r, struct km_counts *counts)
 {
@@ -229,10 +240,6 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 	pthread_mutex_unlock(&fake.lock);
 	for (uint32_t i = 0; i < n; i++)
 		pthread_join(fake.seat[i].id, NULL);
-	counts->switches += script.preempted +
-		(script.forgetful ? fake.switches / 2 : fake.switches);
-	counts->preempted += script.preempted;
-	counts->faults += script.faults;
 	counts->strayed += script.strayed;
 	counts->demoted += script.demoted;
 	script = (struct script){ 0 };

@@ -16,6 +16,8 @@ typedef uint32_t port_ticks;
 
 #define PORT_HAS (KM_THREADS | KM_PRIORITY | KM_SEMAPHORE | KM_SMP | \
 		  KM_USER | KM_KERNEL)
+/* So that the golden stream has some. */
+#define PORT_IDIOMS KM_SEMAPHORE
 #define PORT_THREADS 8
 #define PORT_STAMPS 256
 

@@ -110,7 +110,7 @@ static const char *wrap(struct km_run *r)
 
 static const char *two_faults_each(struct km_run *r)
 {
-	script.faults = 2 * r->samples;
+	script.faults = 2 * (r->samples - 1);
 	return NULL;
 }
 
@@ -132,7 +132,7 @@ static const char *forget(struct km_run *r)
 {
 	(void)r;
 	port_sem_init(&sem, 0);
-	script.forgetful = true;
+	script.forgotten = 2;
 	return NULL;
 }
 
@@ -227,7 +227,7 @@ const struct km_bench km_script[] = {
 		.role = { { once_wrong, KM_LOW, 0 } },
 	},
 	{
-		ENTRY("Half of the context switches are missing."),
+		ENTRY("Two context switches of a part are missing."),
 		.needs = KM_THREADS | KM_PRIORITY | KM_SEMAPHORE,
 		.setup = forget,
 		.role = { { taker, KM_HIGH, 0 }, { giver, KM_LOW, 0 } },

@@ -13,7 +13,7 @@ struct script {
 	uint32_t strayed, demoted;
 	uint32_t preempted;	/* so many more context switches, all forced */
 	bool frozen;		/* the clock stands still */
-	bool forgetful;		/* every other context switch is not counted */
+	uint32_t forgotten;	/* so many context switches are not counted */
 };
 
 extern struct script script;

@@ -28,7 +28,7 @@
 #endif
 
 #define PORT_HAS (KM_THREADS | KM_PRIORITY | KM_SEMAPHORE | KM_MUTEX | \
-	KM_QUEUE | KM_EVENTS | KM_HEAP | KM_IRQ | PORT_MODES)
+	KM_QUEUE | KM_EVENTS | KM_HEAP | KM_IRQ | KM_ABORT | PORT_MODES)
 
 #define PORT_OBJECTS 64
 
@@ -74,6 +74,13 @@ static inline void port_thread_suspend(struct port_thread *t)
 static inline void port_thread_resume(struct port_thread *t)
 {
 	vTaskResume(t->task);
+}
+
+#define PORT_VIA_ABORT "vTaskDelete of another task, which frees its memory"
+
+static inline void port_thread_abort(struct port_thread *t)
+{
+	vTaskDelete(t->task);
 }
 
 #define PORT_VIA_YIELD "taskYIELD"

@@ -37,6 +37,8 @@ enum call {
 	CALL_ENTER,
 	/* Its body is over. */
 	CALL_LEAVE,
+	/* The context switches of all threads of the part until now. */
+	CALL_COUNT,
 	/* Runs all threads, in the order of their seats, to their ends. */
 	CALL_RUN,
 	/* Ends the kernel threads. */

@@ -133,9 +133,23 @@ void kernel_irq_arm(struct port_irq *irq)
 	kernel_timer_start(&kernel_irq(irq)->timer);
 }
 
-static uint32_t own_switches(void)
+/* Of all threads that have taken a seat. */
+static uint32_t switches(void)
 {
-	return (uint32_t)(current->nvcsw + current->nivcsw);
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < port.threads; i++) {
+		const struct task_struct *task = port.seat[i].task;
+
+		if (READ_ONCE(port.seat[i].entered))
+			sum += (uint32_t)(task->nvcsw + task->nivcsw);
+	}
+	return sum;
+}
+
+void port_count(struct km_counts *until_now)
+{
+	until_now->switches = switches();
 }
 
 /* Takes a seat; returns when the part runs, or with an error when killed. */
@@ -176,13 +190,10 @@ static int sit(void *argument)
 {
 	struct seat *s = argument;
 	struct call_seat *found = &port_shared.seat[s->part.seat];
-	uint32_t before;
 
 	allow_signal(SIGKILL);
 	if (!enter(s)) {
-		before = own_switches();
 		bench(s->part)->role[s->part.role].body(&port_shared.kernel);
-		found->switches = own_switches() - before;
 		found->cpu = raw_smp_processor_id();
 		leave();
 	}
@@ -440,6 +451,8 @@ static long call(struct file *file, unsigned int number, unsigned long argument)
 	case CALL_LEAVE:
 		leave();
 		return 0;
+	case CALL_COUNT:
+		return switches();
 	case CALL_RUN:
 		return run();
 	case CALL_END:

@@ -23,6 +23,7 @@ typedef uint64_t port_ticks;
 #define PORT_HAS (KM_THREADS | KM_PRIORITY | KM_SEMAPHORE | KM_MUTEX | \
 	KM_CONDVAR | KM_QUEUE | KM_EVENTS | KM_STACK | KM_HEAP | KM_IRQ | \
 	KM_USER | KM_KERNEL)
+#define PORT_IDIOMS (KM_CONDVAR | KM_QUEUE | KM_STACK | KM_EVENTS)
 #define PORT_THREADS 65
 #define PORT_STAMPS 4096
 #define PORT_OBJECTS 64
@@ -47,9 +48,9 @@ static inline port_ticks port_now(void)
  * side: they differ in what address the samples have. A sample ends in both.
  */
 #ifdef __KERNEL__
-#define PORT_RECORDED(r) ((r)[1].row += (r)->stamps)
+#define PORT_RECORDED(r) ((r)[1].row += (r)->stamps, (r)[1].left--)
 #else
-#define PORT_RECORDED(r) ((r)[-1].row += (r)->stamps)
+#define PORT_RECORDED(r) ((r)[-1].row += (r)->stamps, (r)[-1].left--)
 #endif
 
 /*

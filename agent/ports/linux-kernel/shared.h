@@ -7,7 +7,6 @@
 
 /* What a kernel thread found at its end. */
 struct call_seat {
-	uint32_t switches;	/* since it began */
 	uint32_t cpu;		/* on which it ended */
 };
 

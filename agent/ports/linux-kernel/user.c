@@ -174,16 +174,9 @@ static void inspect(const struct seat *s, pid_t task, int cpu, struct km_counts 
 static void *take_seat(void *argument)
 {
 	struct seat *s = argument;
-	struct rusage before, after;
 
 	port_operate(CALL_ENTER, port_shared_start, s->number);
-	getrusage(RUSAGE_THREAD, &before);
 	s->thread->role->body(&port_shared.memory.run);
-	getrusage(RUSAGE_THREAD, &after);
-	s->counts.switches = (uint32_t)(after.ru_nvcsw - before.ru_nvcsw +
-					after.ru_nivcsw - before.ru_nivcsw);
-	s->counts.faults = (uint32_t)(after.ru_minflt - before.ru_minflt +
-				      after.ru_majflt - before.ru_majflt);
 	inspect(s, 0, sched_getcpu(), &s->counts);
 	port_operate(CALL_LEAVE, port_shared_start, 0);
 	return NULL;
@@ -250,12 +243,10 @@ static const char *start_kernel(struct seat *s)
 	return NULL;
 }
 
-static void add(struct km_counts *to, const struct km_counts *from)
+/* The module knows the threads of either side. */
+void port_count(struct km_counts *until_now)
 {
-	to->switches += from->switches;
-	to->faults += from->faults;
-	to->strayed += from->strayed;
-	to->demoted += from->demoted;
+	until_now->switches = (uint32_t)port_operate(CALL_COUNT, port_shared_start, 0);
 }
 
 void kernel_only(struct km_run *r)
@@ -294,15 +285,17 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 		const struct call_seat *found = &port_shared.seat[i];
 		struct seat *s = &port.seat[i];
 
-		if (s->task) {
-			s->counts.switches = found->switches;
+		if (s->task)
 			inspect(s, s->task, (int)found->cpu, &s->counts);
-		} else {
+		else
 			pthread_join(s->id, NULL);
-		}
-		add(counts, &s->counts);
+		counts->strayed += s->counts.strayed;
+		counts->demoted += s->counts.demoted;
 	}
 	port_operate(CALL_END, port_shared_start, 0);
+	/* Where the side that records is the module, the other says nothing. */
+	for (uint32_t i = 0; i < 2; i++)
+		r->count[i].switches += port_shared.kernel.count[i].switches;
 	r->wrong += port_shared.kernel.wrong;
 	r->bytes += port_shared.kernel.bytes;
 	return NULL;

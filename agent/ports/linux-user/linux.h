@@ -4,14 +4,13 @@
 
 #include "kernmark.h"
 
-extern const struct km_bench km_syscall[], km_time[], km_channel[], km_socket[],
-	km_pipe[], km_event[], km_port[], km_vmo[], km_mmu[], km_filesystem[],
-	km_process[], km_signal[], km_futex[], km_yield[], km_timer[],
-	km_uring[], km_roundtrip[], km_network[];
+#define KM_POSIX(each) \
+	each(syscall) each(time) each(channel) each(socket) each(pipe) \
+	each(event) each(port) each(vmo) each(mmu) each(filesystem) \
+	each(process) each(signal) each(futex) each(yield) each(timer) \
+	each(uring) each(roundtrip) each(network)
 
-#define KM_POSIX km_syscall, km_time, km_channel, km_socket, km_pipe, km_event, \
-	km_port, km_vmo, km_mmu, km_filesystem, km_process, km_signal, km_futex, \
-	km_yield, km_timer, km_uring, km_roundtrip, km_network
+KM_POSIX(KM_DECLARED)
 
 /* So many microseconds in ticks of port_now(). */
 port_ticks port_ticks_of_us(uint32_t us);

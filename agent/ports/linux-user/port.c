@@ -35,6 +35,8 @@ enum { FIFO_LOW = 1, FIFO_HIGH, FIFO_RUNNER };
 /* One measured part: its threads wait at the gate until all are there. */
 struct gate {
 	uint32_t arrived, open;
+	pid_t recorder;		/* the process that records the samples */
+	pid_t process[PORT_THREADS];
 	struct km_counts counts[PORT_THREADS];
 	struct km_run *run;
 };
@@ -58,7 +60,9 @@ static struct {
 	char *stacks;
 } port;
 
-const struct km_bench *const port_tables[] = { KM_PORTABLE, KM_POSIX, NULL };
+const struct km_bench *const port_tables[] = {
+	KM_PORTABLE(KM_LISTED) KM_POSIX(KM_LISTED) NULL
+};
 
 void port_write(const char *bytes, size_t n)
 {
@@ -133,39 +137,61 @@ static void inspect(const struct seat *s, struct km_counts *c)
 		c->demoted++;
 }
 
-/* Adds what the kernel counted for this process since `before`. */
-static void count(const struct rusage *before, struct km_counts *c)
+/* What the kernel has counted for this process, or this thread, until now. */
+static void count(int whose, struct km_counts *c)
 {
 	struct rusage now;
 	uint32_t forced;
 
-	getrusage(RUSAGE_SELF, &now);
-	forced = (uint32_t)(now.ru_nivcsw - before->ru_nivcsw);
-	c->switches += (uint32_t)(now.ru_nvcsw - before->ru_nvcsw) + forced;
-	if (!port.realtime)
-		c->preempted += forced;
-	c->faults += (uint32_t)(now.ru_minflt + now.ru_majflt -
-				before->ru_minflt - before->ru_majflt);
+	getrusage(whose, &now);
+	forced = (uint32_t)now.ru_nivcsw;
+	c->switches = (uint32_t)now.ru_nvcsw + forced;
+	c->preempted = port.realtime ? 0 : forced;
+	c->faults = (uint32_t)(now.ru_minflt + now.ru_majflt);
+}
+
+/* The kernel tells a process what it counted for all threads of it, and no others. */
+void port_count(struct km_counts *until_now)
+{
+	port.gate->recorder = getpid();
+	count(RUSAGE_SELF, until_now);
+	until_now->switches += (uint32_t)port.uncounted;
 }
 
 static void *take_seat(void *arg)
 {
 	const struct seat *s = arg;
 	struct gate *g = port.gate;
+	struct km_counts before, *c = &g->counts[s->number];
 
 	__atomic_add_fetch(&g->arrived, 1, __ATOMIC_RELEASE);
 	futex(&g->arrived, FUTEX_WAKE, 1);
 	await(&g->open, 1);
+	g->process[s->number] = getpid();
+	count(RUSAGE_THREAD, &before);
 	s->thread->role->body(g->run);
-	inspect(s, &g->counts[s->number]);
+	count(RUSAGE_THREAD, c);
+	c->switches -= before.switches;
+	c->preempted -= before.preempted;
+	c->faults -= before.faults;
+	inspect(s, c);
 	return NULL;
+}
+
+/*
+ * What belongs to the samples but for the lead-in, of what was counted in all.
+ * Rounded up: a thread that ends with its last sample may have had one less.
+ */
+static uint32_t share(uint32_t counted, const struct km_run *r)
+{
+	uint64_t times = (uint64_t)counted * (r->samples - 1);
+
+	return (uint32_t)((times + r->samples - 1) / r->samples);
 }
 
 static _Noreturn void be_process(struct seat *s, pid_t parent)
 {
 	struct sched_param p = parameter(s->thread->role->priority);
-	struct gate *g = port.gate;
-	struct rusage before;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
@@ -173,9 +199,7 @@ static _Noreturn void be_process(struct seat *s, pid_t parent)
 	    (port.realtime &&
 	     sched_setscheduler(0, policy(s->thread->role->priority), &p)))
 		_exit(1);
-	getrusage(RUSAGE_SELF, &before);
 	take_seat(s);
-	count(&before, &g->counts[s->number]);
 	_exit(0);
 }
 
@@ -234,7 +258,6 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 	struct seat seats[PORT_THREADS] = { { 0 } };
 	struct gate *g = port.gate;
 	const char *wrong = NULL;
-	struct rusage before;
 
 	/* A reader sees which case has begun, should it never end. */
 	fflush(stdout);
@@ -250,7 +273,6 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 		die(wrong);
 	await(&g->arrived, n);
 	port.uncounted = 0;
-	getrusage(RUSAGE_SELF, &before);
 	__atomic_store_n(&g->open, 1, __ATOMIC_RELEASE);
 	futex(&g->open, FUTEX_WAKE, n);
 	for (uint32_t i = 0; i < n; i++) {
@@ -259,14 +281,16 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 		wrong = wrong ? wrong : w;
 	}
 	madvise(port.stacks, (size_t)n * STACK_SIZE, MADV_DONTNEED);
-	count(&before, counts);
-	counts->switches += (uint32_t)port.uncounted;
 	for (uint32_t i = 0; i < n; i++) {
-		counts->switches += g->counts[i].switches;
-		counts->preempted += g->counts[i].preempted;
-		counts->faults += g->counts[i].faults;
-		counts->strayed += g->counts[i].strayed;
-		counts->demoted += g->counts[i].demoted;
+		const struct km_counts *c = &g->counts[i];
+
+		counts->strayed += c->strayed;
+		counts->demoted += c->demoted;
+		if (g->process[i] == g->recorder)
+			continue;
+		counts->switches += share(c->switches, r);
+		counts->preempted += share(c->preempted, r);
+		counts->faults += share(c->faults, r);
 	}
 	return wrong;
 }
@@ -351,8 +375,7 @@ void port_thread_resume(struct port_thread *t)
 void port_thread_reap(struct port_thread *t)
 {
 	const struct timespec rest = { .tv_nsec = REST_US * 1000 };
-	struct km_counts resting = { 0 };
-	struct rusage before;
+	struct km_counts before, rested;
 
 	pthread_join(t->id, NULL);
 	/*
@@ -366,10 +389,10 @@ void port_thread_reap(struct port_thread *t)
 	 * Ended threads await a grace period, which real-time threads hold up.
 	 * When hundreds do, creation needs fresh pages and costs ten times more.
 	 */
-	getrusage(RUSAGE_SELF, &before);
+	count(RUSAGE_SELF, &before);
 	nanosleep(&rest, NULL);
-	count(&before, &resting);
-	port.uncounted -= (int32_t)resting.switches;
+	count(RUSAGE_SELF, &rested);
+	port.uncounted -= (int32_t)(rested.switches - before.switches);
 }
 
 void port_yield(void)

@@ -1,6 +1,6 @@
 #include "kernmark.h"
 
-const struct km_bench *const port_tables[] = { KM_PORTABLE, NULL };
+const struct km_bench *const port_tables[] = { KM_PORTABLE(KM_LISTED) NULL };
 
 /*
  * Sends bytes of the record stream, from the runner's thread. It may buffer
@@ -26,8 +26,24 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 }
 
 /*
- * Runs n threads to their end and adds up in `counts` what the kernel counted
- * meanwhile. Returns what went wrong, or NULL.
+ * What the kernel has counted until now for the threads of the part that runs.
+ * The thread that records calls this twice, between two samples: when the
+ * lead-in is over and when the last sample is. The difference is proved, so
+ * neither the start of the threads nor their end is in it.
+ *
+ *   - switches: switches to these threads, or from them, by the kernel's own
+ *     count or a hook in its scheduler.
+ *   - preempted: those of them that something else may have forced, where the
+ *     kernel tells; else 0. It widens the range of the proof.
+ *   - faults: page faults, where there are any.
+ */
+void port_count(struct km_counts *until_now)
+{
+	(void)until_now;
+}
+
+/*
+ * Runs n threads to their end. Returns what went wrong, or NULL.
  *
  *   - Thread i runs threads[i].role->body(r), at the role's priority, with
  *     the role's flags, in user mode when threads[i].user.
@@ -35,15 +51,12 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
  *     priority begin first, and equals in their order.
  *   - The runner's own thread is above all of them and blocks until all have
  *     ended.
- *   - counts->switches: switches to and from these threads, by the kernel's own
- *     count or a hook in its scheduler. A part may count a few more or fewer
- *     for the start and the end of its threads, not for its samples.
- *   - counts->preempted: those of them that something else may have forced,
- *     where the kernel tells; else 0. It widens the range of the proof.
- *   - counts->strayed, counts->demoted: threads that, asked of the kernel after
- *     their body returned, were not pinned to their CPU, or not at their
- *     priority. Ask; do not repeat what was requested.
- *   - counts->faults: page faults, where there are any.
+ *   - Adds to counts->strayed and counts->demoted the threads that, asked of
+ *     the kernel after their body returned, were not pinned to their CPU, or not
+ *     at their priority. Ask; do not repeat what was requested.
+ *   - Adds to the other counts what port_count() cannot see, if anything: the
+ *     samples' share of threads about which the kernel does not tell the one
+ *     that records.
  *
  * Without KM_THREADS there is one thread, the runner's own, as here.
  */

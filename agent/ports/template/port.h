@@ -21,11 +21,21 @@
 /*
  * The groups that are filled in, of KM_ constants in kernmark.h. KM_PRIORITY,
  * KM_SMP, KM_PROCESSES, KM_USER and KM_KERNEL have no operations: they say what
- * port_run() can do.
+ * port_run() can do. Begin with the mode that threads run in: KM_KERNEL where
+ * they have all privileges, as without an operating system, KM_USER where they
+ * have not, both where the kernel has threads of either kind. Ids name it, and
+ * without it nothing compiles.
  */
 #ifndef PORT_HAS
 #define PORT_HAS 0
 #endif
+
+/*
+ * Those of them for which the kernel has no object, so that the port builds it
+ * of other primitives, as a queue of a list, a mutex and a semaphore. Their
+ * metrics are marked as idioms: they say more of this port than of the kernel.
+ */
+#define PORT_IDIOMS 0
 
 /* Most threads in one benchmark; cases with more are skipped. At least 1. */
 #define PORT_THREADS 8
@@ -92,6 +102,14 @@ void port_thread_reap(struct port_thread *t);
 
 /* Lets every runnable thread of the caller's priority run before the caller. */
 void port_yield(void);
+#endif
+
+/* KM_ABORT; needs KM_THREADS. */
+#if PORT_HAS & KM_ABORT
+#define PORT_VIA_ABORT "the call that ends another thread"
+
+/* Ends t, which is ready to run, and frees what it leaves behind; t runs no more. */
+void port_thread_abort(struct port_thread *t);
 #endif
 
 /* KM_SEMAPHORE: a counting semaphore without a bound that matters. */
