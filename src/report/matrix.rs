@@ -212,7 +212,10 @@ pub(crate) fn legend(matrix: &Matrix, names: &[String]) -> Vec<String> {
     let differences = || cells().flatten().filter_map(|c| Some((c, c.difference?)));
     let mut parts = Vec::new();
     if differences().any(|(_, d)| d.absolute != 0.0) {
-        parts.push(format!("+ and -: the difference to {}", names[0]));
+        parts.push(format!(
+            "+ and -: the difference to {}, computed before rounding",
+            names[0]
+        ));
     }
     if differences().any(|(_, d)| d.absolute == 0.0) {
         parts.push(format!("=: exactly as {}", names[0]));
@@ -298,7 +301,7 @@ fn change(cell: &Cell) -> String {
             let absolute = difference.absolute;
             let place = match cell.summary.unit {
                 Unit::Instructions if absolute.fract() == 0.0 => Place::decimals(0),
-                _ => Place::significant(absolute, 2),
+                _ => Place::significant(absolute, 3),
             };
             format!("+{} {}", place.show(absolute), symbol(cell.summary.unit))
         }
