@@ -329,6 +329,81 @@ fn a_killed_agent_costs_its_case() {
     );
 }
 
+/// What the rows of CSV say of each metric: its status and its reason.
+fn told(csv: &str) -> Vec<(String, String, String)> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let rows = reader.records().map(Result::unwrap);
+    rows.map(|row| (row[0].to_owned(), row[1].to_owned(), row[2].to_owned()))
+        .collect()
+}
+
+#[test]
+fn what_an_agent_never_came_to_is_named_with_the_reason() {
+    let killed = "signal 9 (SIGKILL) ended the agent";
+    for (script, reason) in [
+        ("cat clock; kill -9 $$", "no record of it arrived"),
+        ("head -n 6 clock; kill -9 $$", killed),
+        ("cat clock", "no record of it arrived"),
+    ] {
+        let bed = Bed::new(script, &[]);
+        let seen = bed.run(&["run", "--runs", "1", "--format", "csv"]);
+        let of = |id: &str, status: &str, reason: &str| {
+            (id.to_owned(), status.to_owned(), reason.to_owned())
+        };
+        let expected = [
+            of("clock.read", "ok", ""),
+            of(
+                "fifo.put.user",
+                "incomplete",
+                &format!("not begun: {reason}"),
+            ),
+        ];
+        assert_eq!(told(&seen.out), expected, "{script}: {seen:#?}");
+        assert_eq!(seen.status, Some(1));
+        assert_eq!(bed.run(&["show", "--format", "csv"]).out, seen.out);
+        let part = bed.run(&["run", "--runs", "1", "--format", "csv", "clock"]);
+        assert_eq!(told(&part.out), expected[..1], "what nobody asked for");
+    }
+}
+
+/// A group of control groups in which nothing may have more than 32 MB; `None` where none can be made.
+fn small_group() -> Option<tempfile::TempDir> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let first = groups.lines().any(|line| line.contains(":memory:"));
+    let (root, limits) = if first {
+        let limits = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"];
+        ("/sys/fs/cgroup/memory", limits)
+    } else {
+        ("/sys/fs/cgroup", ["memory.max", "memory.swap.max"])
+    };
+    let group = tempfile::tempdir_in(root).ok()?;
+    fs::write(group.path().join(limits[0]), "33554432").ok()?;
+    // Without swap of its own there is nothing to limit.
+    let _ = fs::write(group.path().join(limits[1]), "33554432");
+    Some(group)
+}
+
+#[test]
+fn an_agent_that_the_kernel_kills_for_memory_is_said_to_be() {
+    let Some(group) = small_group() else {
+        eprintln!("SKIPPED: no control group of memory can be made here; it needs root");
+        return;
+    };
+    // A line without an end, and in the agent's own process.
+    let fill = "cat unfinished; exec tail /dev/zero";
+    let script = format!("echo $$ > {}/cgroup.procs; {fill}", group.path().display());
+    let bed = Bed::new(&script, &[]);
+    let seen = bed.run(&["run", "--runs", "1", "--format", "csv"]);
+    let folder = group.path().to_owned();
+    until("the group is not empty", || fs::remove_dir(&folder).is_ok());
+    let reason = format!(
+        "signal 9 (SIGKILL) ended the agent: its control group had no memory left \
+         ({}, limit 33,554,432 bytes)",
+        folder.display()
+    );
+    assert_eq!(told(&seen.out)[1].2, reason, "{seen:#?}");
+}
+
 #[test]
 fn an_exit_status_costs_its_case_and_its_last_words_are_shown() {
     expect_breakdown(

@@ -14,7 +14,7 @@ use crate::measure::{self, Catalog, End, Measured, Measurement, Plan, Recording,
 use crate::progress::{self, Position, Progress};
 use crate::report;
 use crate::report::text::plain;
-use crate::run::{Fact, Run, Unit};
+use crate::run::{Fact, Run, Unit, FILTERS};
 use crate::store::{self, Part};
 use crate::summary::summarise;
 use crate::target::described::{self, Described};
@@ -632,7 +632,7 @@ fn own_facts(arguments: &cli::Run, plan: &Plan, place: &Place, started: SystemTi
         None => {}
     }
     if !arguments.filters.is_empty() {
-        facts.push(Fact::new("filters", arguments.filters.join(" ")));
+        facts.push(Fact::new(FILTERS, arguments.filters.join(" ")));
     }
     if arguments.conditions.host_name {
         let name = rustix::system::uname();
