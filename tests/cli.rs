@@ -30,6 +30,9 @@ const CATALOG: [&str; 3] = [
      queue that has room for it and that nobody waits for, and give the processor to nobody.",
 ];
 
+/// The results of another tool.
+const FOREIGN: &str = include_str!("captures/import/hyperfine-plain.json");
+
 /// The records of a case that goes well.
 fn case(id: &str) -> Vec<String> {
     vec![
@@ -642,6 +645,35 @@ fn output_that_cannot_be_written_is_status_1() {
     let seen = Seen::from(command.stdout(full).output().unwrap());
     seen.expect(1, "", "cannot write to standard output");
     assert_eq!(bed.saved().len(), 1, "the run is saved all the same");
+}
+
+#[test]
+fn messages_that_nobody_can_take_change_nothing() {
+    let bed = Bed::new("cat whole", &[("foreign", FOREIGN)]);
+    let saved = bed.path("mine.km");
+    let saved = saved.to_str().unwrap();
+    bed.run(&["run", "-o", saved]).expect(0, "", "");
+    for (arguments, status) in [
+        (&["run", "--runs", "1"][..], 0),
+        (&["show", saved, "--format", "zephyr"], 0),
+        (&["show", "/nowhere"], 1),
+        (&["show", "agent"], 1),
+        (&["show", "--no-such-option"], 2),
+        (&["compare", saved, saved], 0),
+        (&["compare", saved, "/nowhere"], 1),
+        (&["show", "foreign"], 0),
+        (&["import", "agent"], 1),
+        (&["explain", "no.such.metric", saved], 2),
+    ] {
+        let full = fs::File::create("/dev/full").unwrap();
+        let seen = Seen::from(bed.command(arguments).stderr(full).output().unwrap());
+        assert_eq!(seen.status, Some(status), "{arguments:?}: {seen:#?}");
+        let (read, write) = UnixStream::pair().unwrap();
+        drop(read);
+        let mut command = bed.command(arguments);
+        let seen = Seen::from(command.stderr(OwnedFd::from(write)).output().unwrap());
+        assert_eq!(seen.status, Some(status), "{arguments:?}: {seen:#?}");
+    }
 }
 
 #[test]

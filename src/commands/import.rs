@@ -60,7 +60,7 @@ fn tell_formats(path: &Path, wanted: Option<&'static import::Format>) {
         let mut lines = String::new();
         let head = format!("  {:<1$}  ", format.name, width.unwrap_or(0));
         paragraph(&mut lines, &head, format.mark, WIDTH);
-        eprint!("{lines}");
+        eprintln!("{}", lines.trim_end());
     }
 }
 
