@@ -100,7 +100,7 @@ pub enum Command {
     Matrix(Matrix),
     /// Show a saved run
     Show(Show),
-    /// Read the results of another tool and save them as a run
+    /// Read the results of another tool as a run, and save it where -o says
     #[command(after_help = after_help())]
     Import(Import),
     /// Say whether two saved runs differ, metric by metric
@@ -218,6 +218,8 @@ pub struct Run {
     pub conditions: Conditions,
 
     /// Save the run in FILE, which must not exist [default: a file below the data directory]
+    ///
+    /// Without it, what --on file: reads from a file is not saved again.
     ///
     /// Until the run is over it grows in FILE.part; that is what a tool that is killed leaves, and
     /// `kernmark show` reads it.
@@ -371,8 +373,12 @@ pub enum TargetsFormat {
 #[derive(Args, Debug)]
 pub struct Show {
     /// The saved run or file of another tool, `-` for standard input, or a dataset of published
-    /// figures, such as reference:zircon/2018-01-02 [default: the latest run that was saved]
+    /// figures, such as reference:zircon/2018-01-02 [default: the newest whole run of --on]
     pub file: Option<PathBuf>,
+
+    /// The target whose latest run is meant
+    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
+    pub on: Spec,
 
     /// Show how the samples of this one metric are distributed
     #[arg(long, value_name = "ID", conflicts_with = "format")]
@@ -406,7 +412,7 @@ pub struct Import {
     #[arg(long = "as", value_name = "FORMAT", value_parser = import_format())]
     pub format: Option<String>,
 
-    /// Save the run in FILE, which must not exist [default: a file below the data directory]
+    /// Save the run in FILE, which must not exist
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -491,8 +497,13 @@ pub struct Judging {
 /// The arguments of `plan`.
 #[derive(Args, Debug)]
 pub struct Plan {
-    /// The saved run that is the pilot, `-` for standard input [default: the latest that was saved]
+    /// The saved run that is the pilot, `-` for standard input [default: the newest whole run of
+    /// --on]
     pub file: Option<PathBuf>,
+
+    /// The target whose latest run is meant
+    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
+    pub on: Spec,
 
     /// Only these metrics, which are then the family: the start of an id or a glob; may be given
     /// several times
@@ -587,8 +598,12 @@ pub struct Explain {
     pub id: String,
 
     /// The saved run, `-` for standard input, or a dataset of published figures, such as
-    /// reference:composite/2007/composite [default: the latest run that was saved]
+    /// reference:composite/2007/composite [default: the newest whole run of --on]
     pub file: Option<PathBuf>,
+
+    /// The target whose latest run is meant
+    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
+    pub on: Spec,
 
     /// How to print the explanation
     #[arg(long, value_enum, default_value_t)]

@@ -360,6 +360,12 @@ impl Reader {
         self.refused
     }
 
+    /// The facts of the tool that came until now.
+    #[must_use]
+    pub fn host(&self) -> &[Fact] {
+        &self.run.host
+    }
+
     /// Ends the stream.
     #[must_use]
     pub fn finish(mut self) -> Run {

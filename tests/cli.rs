@@ -244,6 +244,28 @@ fn a_run_is_measured_saved_and_shown_again() {
 }
 
 #[test]
+fn a_run_of_some_metrics_does_not_hide_a_whole_one() {
+    let bed = Bed::new("cat whole", &[]);
+    let whole = bed.measure(&[]);
+    let saved = bed.saved();
+    // Names tell the second.
+    sleep(Duration::from_millis(1100));
+    bed.measure(&["clock"]).expect(0, "clock.read", "saved: ");
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let name = name(&saved[0]);
+    assert!(name.contains("Z-linux-"), "the target's name: {name}");
+    let shown = bed.run(&["show", "--format", "json"]);
+    shown.expect(0, &whole.out, "is newer and was to measure only clock");
+    bed.run(&["plan"]).expect(0, &name, "is newer");
+    bed.run(&["explain", "fifo.put.user"])
+        .expect(2, "", "is newer");
+    for command in [&["show"][..], &["plan"], &["explain", "fifo.put.user"]] {
+        bed.run(&[command, &["--on", "freertos:m4"]].concat())
+            .expect(1, "", "`kernmark run --on 'freertos:m4'` makes one");
+    }
+}
+
+#[test]
 fn without_a_command_everything_is_measured() {
     let bed = Bed::new("cat whole", &[]);
     bed.run(&[]).expect(0, "put", "saved: ");
@@ -611,7 +633,8 @@ fn a_disk_that_is_full_costs_only_the_saving() {
 #[test]
 fn show_says_what_is_wrong_with_a_file() {
     let bed = Bed::new("cat whole", &[]);
-    bed.run(&["show"]).expect(1, "", "no run is saved in");
+    bed.run(&["show"])
+        .expect(1, "", "no run of linux is saved in");
     bed.write("text", "words\n");
     bed.run(&["show", bed.path("text").to_str().unwrap()])
         .expect(1, "", "neither a run of kernmark nor a format");
@@ -661,7 +684,7 @@ fn messages_that_nobody_can_take_change_nothing() {
         (&["show", "--no-such-option"], 2),
         (&["compare", saved, saved], 0),
         (&["compare", saved, "/nowhere"], 1),
-        (&["show", "foreign"], 0),
+        (&["import", "foreign"], 0),
         (&["import", "agent"], 1),
         (&["explain", "no.such.metric", saved], 2),
     ] {

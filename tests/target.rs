@@ -393,6 +393,9 @@ fn a_described_target_is_built_and_gets_its_orders_as_arguments() {
     bed.script("agent", &script);
     let seen = bed.measure("t.toml,variant=x", &["fifo"]);
     seen.expect(0, "fifo.put.user,ok", "saved: ");
+    let saved = bed.saved();
+    let name = saved.file_name().unwrap().to_str().unwrap();
+    assert!(name.contains("Z-t-a-x-"), "target, board, variant: {name}");
     let orders = bed.read("orders");
     let orders: Vec<&str> = orders.lines().collect();
     assert_eq!(orders.len(), 3, "{orders:?}");

@@ -188,8 +188,8 @@ fn measure(
     let runs = sides.each_ref().map(|side| side.plan.runs);
     let turns = turns(runs, family(&sides, filters), seed);
     let saving = |side: usize| {
-        let port = format!("{}-{}", sides[side].name(), NAMES[side]);
-        Saving::begin(&asked[side], &store::name(started, &port, seed))
+        let what = format!("{}-{}", sides[side].place.name, NAMES[side]);
+        Saving::begin(&asked[side], &store::name(started, &what, seed))
     };
     let mut savings = [saving(0)?, saving(1)?];
     let facts = |side: usize| {

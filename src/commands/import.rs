@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::{print, style, worth, Failure, Outcome, WIDTH};
 use crate::cli;
@@ -10,11 +9,11 @@ use crate::import::{self, records, Problem, FORMATS};
 use crate::report::terminal;
 use crate::report::text::{paragraph, plain};
 use crate::report::IMPORTED;
-use crate::run::{Fact, Run};
+use crate::run::Fact;
 use crate::session;
-use crate::store::{self, Input, Part};
+use crate::store::{Input, Part};
 
-/// Reads the files, saves them as one run and shows it.
+/// Reads the files as one run, saves it where the user says and shows it.
 pub(super) fn import(arguments: &cli::Import) -> Outcome {
     let named = |name: &String| FORMATS.iter().copied().find(|format| format.name == *name);
     let wanted = arguments.format.as_ref().and_then(named);
@@ -24,9 +23,13 @@ pub(super) fn import(arguments: &cli::Import) -> Outcome {
         stream.push_str(&imported(path, &input, wanted)?);
     }
     let run = session::read(stream.as_bytes());
-    let path = save(arguments.output.as_deref(), &run, &stream).map_err(Failure::Failed)?;
+    let output = arguments.output.as_deref();
+    let path = output.map(|path| save(path, &stream)).transpose();
+    let path = path.map_err(Failure::Failed)?;
     print(terminal::table(&run, &style()).as_bytes())?;
-    eprintln!("saved: {}", path.display());
+    if let Some(path) = path {
+        eprintln!("saved: {}", path.display());
+    }
     Ok(worth(&run))
 }
 
@@ -64,15 +67,8 @@ fn tell_formats(path: &Path, wanted: Option<&'static import::Format>) {
     }
 }
 
-fn save(output: Option<&Path>, run: &Run, stream: &str) -> Result<PathBuf, String> {
-    let mut part = if let Some(path) = output {
-        Part::create(path)?
-    } else {
-        let port = run.sessions.first().map_or("import", |one| &one.port);
-        // What stands for a seed tells imports of one second apart.
-        let sum = crc32fast::hash(stream.as_bytes());
-        Part::create_in_directory(&store::name(SystemTime::now(), port, sum))?
-    };
+fn save(path: &Path, stream: &str) -> Result<PathBuf, String> {
+    let mut part = Part::create(path)?;
     let written = part.write_all(stream.as_bytes());
     part.finish(written)
 }
