@@ -1164,6 +1164,24 @@ fn a_matrix_is_exported() {
 }
 
 #[test]
+fn a_matrix_of_time_and_instructions_says_that_they_never_meet() {
+    // No metric is in both.
+    let linux = Run {
+        metrics: vec![metric("mutex.lock.user", 6, ONE)],
+        ..normal()
+    };
+    let emulated = Run {
+        metrics: vec![metric("mutex.lock.kernel", 1, ONE)],
+        ..instructions()
+    };
+    let columns = [column("linux", linux), column("m4", emulated)];
+    let said = "no difference between linux and m4: instructions are never compared with time";
+    let table = matrix::table(&columns, &plain(200));
+    assert!(table.contains(said), "{table}");
+    assert!(markdown::matrix(&columns).contains(said));
+}
+
+#[test]
 fn colours_of_a_matrix_change_nothing_but_colours() {
     let colour = Style {
         width: 100,

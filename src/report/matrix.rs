@@ -211,6 +211,14 @@ pub(crate) fn legend(matrix: &Matrix, names: &[String]) -> Vec<String> {
     let cells = || measured().flat_map(|row| &row.cells);
     let differences = || cells().flatten().filter_map(|c| Some((c, c.difference?)));
     let mut parts = Vec::new();
+    let incomparable = matrix.incomparable();
+    if !incomparable.is_empty() {
+        parts.push(format!(
+            "no difference between {} and {}: instructions are never compared with time",
+            names[0],
+            listing(&incomparable, names)
+        ));
+    }
     if differences().any(|(_, d)| d.absolute != 0.0) {
         parts.push(format!(
             "+ and -: the difference to {}, computed before rounding",
@@ -230,14 +238,6 @@ pub(crate) fn legend(matrix: &Matrix, names: &[String]) -> Vec<String> {
     }
     if cells().any(Option::is_none) {
         parts.push(format!("{UNAVAILABLE} alone: the run has no such metric"));
-    }
-    let incomparable = matrix.incomparable();
-    if !incomparable.is_empty() {
-        parts.push(format!(
-            "no difference between {} and {}: instructions are never compared with time",
-            names[0],
-            listing(&incomparable, names)
-        ));
     }
     parts
 }
