@@ -247,12 +247,13 @@ pub struct Run {
 /// How much is measured.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Effort {
-    /// Be done within 5 s: fewer replicates, fewer samples
+    /// Fewer replicates, fewer samples: this Linux is done within 5 s, what --on names makes one
+    /// replicate and takes as long as that needs
     #[arg(long)]
     pub quick: bool,
 
     /// Replicates: processes or boots that each measure everything afresh [default: 10; quick: 7;
-    /// check: 3; --on: as its description says, or 1]
+    /// check: 3; --on: as its description says, or 1; --on, quick: 1]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
 
