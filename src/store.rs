@@ -396,9 +396,10 @@ fn extent(path: &Path, target: &str) -> Option<Extent> {
         }
     }
     let run = reader.finish();
-    Some(match run.sessions.last()?.complete {
-        true => Extent::Whole,
-        false => Extent::Part("was cut off".to_owned()),
+    Some(if run.sessions.last()?.complete {
+        Extent::Whole
+    } else {
+        Extent::Part("was cut off".to_owned())
     })
 }
 
@@ -551,9 +552,10 @@ mod tests {
             ("realtime", "no"),
         ];
         lines.extend(record::write(0, "hello", &hello, None));
-        lines.extend(match ended {
-            true => record::write(1, "bye", &[("records", "1")], None),
-            false => record::write(1, "cut", &[], Some("interrupted by the user")),
+        lines.extend(if ended {
+            record::write(1, "bye", &[("records", "1")], None)
+        } else {
+            record::write(1, "cut", &[], Some("interrupted by the user"))
         });
         lines.join("\n") + "\n"
     }
