@@ -17,15 +17,15 @@ use kernmark::figures::{MetricFigures, ReplicateFigures, RunFigures};
 use kernmark::floors::Floors;
 use kernmark::gate::{Gate, Objection};
 use kernmark::quantity::Quantity;
-use kernmark::run::{Run, Statistic, Unit};
+use kernmark::run::{Run, Statistic, Unit, CLOCK};
 use kernmark::stats;
-use kernmark::summary::{Status, CLOCK_METRIC};
+use kernmark::summary::Status;
 
 /// Standard deviations between replicates of p50, p90, p99, p99.9 and cold, as shares.
 const SPREAD: [f64; 5] = [0.01, 0.012, 0.08, 0.13, 0.13];
 /// That of the processor's speed between sessions, and of reading the clock besides.
 const SPEED: f64 = 0.003;
-const CLOCK: f64 = 0.0005;
+const READING: f64 = 0.0005;
 
 /// The shape of the noise of a replicate.
 #[derive(Clone, Copy)]
@@ -109,8 +109,8 @@ fn side(
         exact: None,
     };
     let speed: Vec<f64> = (0..replicates).map(|_| SPEED * noise.normal()).collect();
-    let mut all = vec![figures(CLOCK_METRIC.to_owned(), &mut |session| {
-        let reading = 20.0 * (speed[session] + CLOCK * noise.normal()).exp();
+    let mut all = vec![figures(CLOCK.to_owned(), &mut |session| {
+        let reading = 20.0 * (speed[session] + READING * noise.normal()).exp();
         [Some(reading), None, None, None, None]
     })];
     for metric in 0..metrics {

@@ -101,7 +101,7 @@ pub enum Command {
     Matrix(Matrix),
     /// Show a saved run
     Show(Show),
-    /// Read the results of another tool and save them as a run
+    /// Read the results of another tool as a run, and save it where -o says
     #[command(after_help = after_help())]
     Import(Import),
     /// Say whether two saved runs differ, metric by metric
@@ -220,6 +220,8 @@ pub struct Run {
 
     /// Save the run in FILE, which must not exist [default: a file below the data directory]
     ///
+    /// Without it, what --on file: reads from a file is not saved again.
+    ///
     /// Until the run is over it grows in FILE.part; that is what a tool that is killed leaves, and
     /// `kernmark show` reads it.
     #[arg(short, long, value_name = "FILE")]
@@ -246,12 +248,13 @@ pub struct Run {
 /// How much is measured.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Effort {
-    /// Be done within 5 s: fewer replicates, fewer samples
+    /// Fewer replicates, fewer samples: this Linux is done within 5 s, what --on names makes one
+    /// replicate and takes as long as that needs
     #[arg(long)]
     pub quick: bool,
 
     /// Replicates: processes or boots that each measure everything afresh [default: 10; quick: 7;
-    /// check: 3; --on: as its description says, or 1]
+    /// check: 3; --on: as its description says, or 1; --on, quick: 1]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
 
@@ -372,8 +375,12 @@ pub enum TargetsFormat {
 #[derive(Args, Debug)]
 pub struct Show {
     /// The saved run or file of another tool, `-` for standard input, or a dataset of published
-    /// figures, such as reference:zircon/2018-01-02 [default: the latest run that was saved]
+    /// figures, such as reference:zircon/2018-01-02 [default: the newest whole run of --on]
     pub file: Option<PathBuf>,
+
+    /// The target whose latest run is meant
+    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
+    pub on: Spec,
 
     /// Show how the samples of this one metric are distributed
     #[arg(long, value_name = "ID", conflicts_with = "format")]
@@ -407,7 +414,7 @@ pub struct Import {
     #[arg(long = "as", value_name = "FORMAT", value_parser = import_format())]
     pub format: Option<String>,
 
-    /// Save the run in FILE, which must not exist [default: a file below the data directory]
+    /// Save the run in FILE, which must not exist
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -514,8 +521,13 @@ pub struct Judging {
 /// The arguments of `plan`.
 #[derive(Args, Debug)]
 pub struct Plan {
-    /// The saved run that is the pilot, `-` for standard input [default: the latest that was saved]
+    /// The saved run that is the pilot, `-` for standard input [default: the newest whole run of
+    /// --on]
     pub file: Option<PathBuf>,
+
+    /// The target whose latest run is meant
+    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
+    pub on: Spec,
 
     /// Only these metrics, which are then the family: the start of an id or a glob; may be given
     /// several times
@@ -610,8 +622,12 @@ pub struct Explain {
     pub id: String,
 
     /// The saved run, `-` for standard input, or a dataset of published figures, such as
-    /// reference:composite/2007/composite [default: the latest run that was saved]
+    /// reference:composite/2007/composite [default: the newest whole run of --on]
     pub file: Option<PathBuf>,
+
+    /// The target whose latest run is meant
+    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
+    pub on: Spec,
 
     /// How to print the explanation
     #[arg(long, value_enum, default_value_t)]

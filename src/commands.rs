@@ -15,7 +15,7 @@ mod targets;
 
 use std::env;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::CommandFactory;
@@ -35,6 +35,7 @@ use crate::report::{self, terminal};
 use crate::run::{Entry, Run};
 use crate::session::Reader;
 use crate::summary::{summarise, Status};
+use crate::target::spec::Spec;
 use crate::{catalog, export, screen, store};
 
 /// How long the doctor watches what else runs.
@@ -81,6 +82,20 @@ pub fn dispatch(arguments: Arguments) -> Outcome {
         }
         Some(Command::Man) => print(&man().map_err(|error| Failure::Failed(error.to_string()))?),
     }
+}
+
+/// The file that the user names, or the latest run of a target.
+fn chosen(file: Option<&Path>, on: &Spec) -> Result<PathBuf, Failure> {
+    if let Some(path) = file {
+        return Ok(path.to_owned());
+    }
+    tell_left_over();
+    let target = run::plan_target(on, &interrupt()?)?.target();
+    let latest = store::latest(&target).map_err(Failure::Failed)?;
+    if let Some(notice) = latest.notice {
+        eprintln!("kernmark: {}", plain(&notice));
+    }
+    Ok(latest.path)
 }
 
 /// Tells of runs that were cut off.
@@ -154,12 +169,7 @@ fn show(arguments: &cli::Show) -> Outcome {
     if let Some(dataset) = arguments.file.as_deref().and_then(reference::named) {
         return reference::show(&dataset?, arguments);
     }
-    let path = if let Some(path) = &arguments.file {
-        path.clone()
-    } else {
-        tell_left_over();
-        store::latest().map_err(Failure::Failed)?
-    };
+    let path = chosen(arguments.file.as_deref(), &arguments.on)?;
     let run = saved(&path)?;
     if let Some(id) = &arguments.metric {
         let ids: Vec<&str> = run.metrics.iter().map(|one| one.id.as_str()).collect();

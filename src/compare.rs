@@ -12,9 +12,9 @@ use crate::pairing::{Blocks, Pair};
 use crate::permutation::{least_p, Design, Joint, Series, Shift};
 use crate::quantity::{Margins, Quantity, MEDIANS_LEVEL};
 use crate::reference;
-use crate::run::{Run, Statistic, Unit};
+use crate::run::{Run, Statistic, Unit, CLOCK};
 use crate::stats;
-use crate::summary::{Status, CLOCK_METRIC};
+use crate::summary::Status;
 
 /// A resolution is the least change that is found with this probability.
 pub const POWER: f64 = 0.8;
@@ -459,7 +459,7 @@ impl Clocks {
     fn of(figures: [&RunFigures; 2], differences: &[Difference]) -> Self {
         let of = figures.map(|run| -> BTreeMap<usize, f64> {
             let mut metrics = run.metrics.iter();
-            let clock = metrics.find(|m| m.id == CLOCK_METRIC && m.unit == Unit::Cycles);
+            let clock = metrics.find(|m| m.id == CLOCK && m.unit == Unit::Cycles);
             let values = clock.into_iter().flat_map(|m| m.values(Quantity::P50));
             let values = values.filter(|(_, value)| *value > 0.0);
             values
@@ -697,7 +697,7 @@ impl Judge<'_> {
                 .judge_exact([base, new], self.options.margins.of_exact());
         } else if sides.iter().any(|side| side.is_summary) {
             draft.metric.judge_summary();
-        } else if any.id == CLOCK_METRIC && self.clocks.is_known() {
+        } else if any.id == CLOCK && self.clocks.is_known() {
             draft.metric.basis = Basis::Speed;
             draft.metric.judge_speed(
                 &self

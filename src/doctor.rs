@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::machine::{format_cpu_list, Limit, Machine, Switch};
+use crate::report::number;
 
 /// How much a finding matters, worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -334,7 +335,7 @@ impl Findings {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    number::percent(share * 100.0)
 }
 
 fn virtualisation(findings: &mut Findings, machine: &Machine) {

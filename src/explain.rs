@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use crate::quantity::Quantity;
 use crate::reference::{self, Figure, Published};
-use crate::run::{Replicate, Run, Unit};
+use crate::run::{Replicate, Run, Unit, CLOCK};
 use crate::stats;
-use crate::summary::{self, Status, CLOCK_METRIC};
+use crate::summary::{self, Status};
 
 const COMPOSITIONS: &str = include_str!("../reference/compositions.csv");
 
@@ -233,7 +233,7 @@ impl Measured {
             unit: Unit::Cycles.of_figures(),
             ..Measured::default()
         };
-        let reading = all.iter().find(|metric| metric.id == CLOCK_METRIC);
+        let reading = all.iter().find(|metric| metric.id == CLOCK);
         let reading = reading.filter(|metric| metric.status == Status::Ok);
         let readings = reading.map(|metric| {
             let numbers = metric.replicates.iter().copied();
@@ -255,9 +255,7 @@ impl Measured {
             measured.unit = metric.unit.of_figures();
             let net = |replicate: &Replicate| {
                 let reading = match &readings {
-                    Some(readings) if metric.id != CLOCK_METRIC => {
-                        *readings.get(&replicate.session)?
-                    }
+                    Some(readings) if metric.id != CLOCK => *readings.get(&replicate.session)?,
                     _ => 0.0,
                 };
                 Some(gross(replicate)? - reading / replicate.batch.max(1) as f64)

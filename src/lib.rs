@@ -24,6 +24,9 @@
 //!
 //! A bad measurement is a value in the run ([`run::Outcome`]), never an error.
 
+#[macro_use]
+pub mod screen;
+
 pub mod budget;
 pub mod catalog;
 pub mod cli;
@@ -54,7 +57,6 @@ pub mod record;
 pub mod reference;
 pub mod report;
 pub mod run;
-pub mod screen;
 pub mod session;
 pub mod stats;
 pub mod store;

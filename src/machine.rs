@@ -10,6 +10,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::report::number::count;
 use crate::run::Fact;
 
 /// Kernel parameters whose values say nothing about speed and can identify a machine.
@@ -997,8 +998,13 @@ impl Group {
     }
 }
 
-/// The group of version 1 that holds `controller`, or that of version 2 for `None`.
+/// The group of this process, of version 1 that holds `controller`, or of version 2 for `None`.
 fn read_group(tree: &Tree, controller: Option<&str>) -> Option<Group> {
+    group_of(tree, "self", controller)
+}
+
+/// The group of a process, as [`read_group`].
+fn group_of(tree: &Tree, process: &str, controller: Option<&str>) -> Option<Group> {
     let mounts = tree.text("proc/self/mounts")?;
     let mount = mounts.lines().find_map(|line| {
         let mut words = line.split(' ').skip(1);
@@ -1009,7 +1015,7 @@ fn read_group(tree: &Tree, controller: Option<&str>) -> Option<Group> {
         };
         wanted.then(|| PathBuf::from(folder))
     })?;
-    let groups = tree.text("proc/self/cgroup")?;
+    let groups = tree.text(format!("proc/{process}/cgroup"))?;
     let path = groups.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next()?, parts.next()?);
@@ -1020,6 +1026,69 @@ fn read_group(tree: &Tree, controller: Option<&str>) -> Option<Group> {
         wanted.then(|| PathBuf::from(path))
     })?;
     Some(Group { mount, path })
+}
+
+/// The control group of a process that bounds its memory, and how often the kernel had killed a
+/// process of it for want of memory when it was looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryGroup {
+    folder: PathBuf,
+    /// Its file that counts such processes, and its limit in bytes where it has one.
+    counter: &'static str,
+    limit: Option<u64>,
+    killed: u64,
+}
+
+/// Version 1 writes no limit as the most that fits into a register, less a page.
+const UNBOUNDED: u64 = 1 << 62;
+
+impl MemoryGroup {
+    /// The group that a process is in now; `None` where the kernel does not tell.
+    #[must_use]
+    pub fn of(process: u32) -> Option<Self> {
+        let tree = Tree(Path::new("/"));
+        let process = process.to_string();
+        let (group, counter, limit) = match group_of(&tree, &process, Some("memory")) {
+            Some(group) => (group, "memory.oom_control", "memory.limit_in_bytes"),
+            None => (
+                group_of(&tree, &process, None)?,
+                "memory.events",
+                "memory.max",
+            ),
+        };
+        let folder = group.lineage().next()?;
+        Some(MemoryGroup {
+            killed: kills(&folder.join(counter))?,
+            limit: tree
+                .number(folder.join(limit))
+                .filter(|limit| *limit < UNBOUNDED),
+            folder,
+            counter,
+        })
+    }
+
+    /// That its memory was used up since then, where it was: the group and its limit.
+    #[must_use]
+    pub fn exhausted(&self) -> Option<String> {
+        let killed = kills(&self.folder.join(self.counter))?;
+        let limit = self
+            .limit
+            .map(|limit| format!(", limit {} bytes", count(limit)));
+        (killed > self.killed).then(|| {
+            format!(
+                "its control group had no memory left ({}{})",
+                self.folder.display(),
+                limit.unwrap_or_default()
+            )
+        })
+    }
+}
+
+/// How many processes the kernel has killed for want of memory, by the file of a control group.
+fn kills(counter: &Path) -> Option<u64> {
+    let text = fs::read_to_string(counter).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    line?.trim().parse().ok()
 }
 
 fn read_quota(tree: &Tree) -> Option<Quota> {

@@ -6,6 +6,7 @@ use clap::Parser;
 use kernmark::cli::{Arguments, FAILED, USAGE};
 use kernmark::commands::{self, Failure};
 use kernmark::report::text::plain;
+use kernmark::screen::tell;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -14,7 +15,7 @@ fn main() -> ExitCode {
             Failure::Usage(message) => (USAGE, message),
             Failure::Failed(message) => (FAILED, message),
         };
-        eprintln!("kernmark: {}", plain(&message));
+        tell(&format!("kernmark: {}", plain(&message)));
         status
     });
     ExitCode::from(status)

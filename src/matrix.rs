@@ -119,15 +119,19 @@ impl Matrix {
         }
     }
 
-    /// The columns that have a number for a metric of the first column, but in
-    /// another unit.
+    /// The columns that have numbers in a unit in which the first column has none of the same
+    /// metric, or none at all.
     #[must_use]
     pub fn incomparable(&self) -> Vec<usize> {
+        let measured = |at: usize| {
+            let summaries = self.summaries[at].iter();
+            summaries.filter(|summary| median(summary).is_some())
+        };
         let differs = |at: &usize| {
-            self.rows.iter().any(|row| {
-                let sides = both(row, *at);
-                sides.is_some_and(|(first, other)| !same_unit(first, other))
-            })
+            let mut shared = self.rows.iter().filter_map(|row| both(row, *at));
+            let is_strange = |other| measured(0).all(|first| !same_unit(first, other));
+            shared.any(|(first, other)| !same_unit(first, other))
+                || measured(0).next().is_some() && measured(*at).any(is_strange)
         };
         (1..self.summaries.len()).filter(differs).collect()
     }

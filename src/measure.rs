@@ -9,12 +9,9 @@ use std::time::{Duration, Instant};
 
 use crate::progress::Position;
 use crate::record::{self, Line};
-use crate::run::{Entry, Fact, Metric, Outcome, Run, Unit};
+use crate::run::{Entry, Fact, Metric, Outcome, Run, Unit, CLOCK};
 use crate::session::{self, Event, Reader};
 use crate::target::{Ending, Order, Orders, Target};
-
-/// The case that every run measures, and first: it tells what a time stamp costs.
-pub const CLOCK: &str = "clock.read";
 
 /// How far a run may exceed its time budget before what is left of it is given up.
 const GRACE: f64 = 1.2;

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use crate::figures::{absence, is_exact};
 use crate::permutation::Design;
 use crate::quantity::MEDIANS_LEVEL;
-use crate::run::{Replicate, Run, Unit};
+use crate::run::{Replicate, Run, Unit, CLOCK};
 use crate::stats;
-use crate::summary::{self, Status, Values, CLOCK_METRIC};
+use crate::summary::{self, Status, Values};
 
 /// The most replicates on a side that are considered: the most that `--runs` takes.
 pub const MOST: usize = 1000;
@@ -173,7 +173,7 @@ fn samples(replicates: &[&Replicate]) -> u64 {
 fn readings(values: &[Values]) -> BTreeMap<usize, f64> {
     let clock = values
         .iter()
-        .find(|metric| metric.id == CLOCK_METRIC && metric.unit == Unit::Cycles);
+        .find(|metric| metric.id == CLOCK && metric.unit == Unit::Cycles);
     let values = clock.into_iter().flat_map(|clock| {
         let sessions = clock.replicates.iter().map(|replicate| replicate.session);
         sessions.zip(clock.values.iter().copied())
@@ -218,7 +218,7 @@ fn need(
         .map(|(log, session)| Some(log - clocks.get(&session)?))
         .collect();
     let of_readings = in_readings.map_or(0.0, |logs| variance(&logs));
-    let variance = if values.id == CLOCK_METRIC {
+    let variance = if values.id == CLOCK {
         variance(&logs)
     } else {
         variance(&logs).max(of_readings)
@@ -718,7 +718,7 @@ mod tests {
         let loud = metric(&mut noise, Noise::normal, 10, 1e6, 0.02);
         let mut pilot = run(Unit::Cycles, &[quiet, loud]);
         let alone = estimate(&pilot);
-        pilot.metrics[1].id = CLOCK_METRIC.into();
+        pilot.metrics[1].id = CLOCK.into();
         let beside = estimate(&pilot);
         assert!(alone.spread < 0.006, "{alone:?}");
         assert!((0.01..0.03).contains(&beside.spread), "{beside:?}");

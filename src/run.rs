@@ -6,7 +6,14 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::filter;
 use crate::histogram::Histogram;
+
+/// The metric that every run measures, and first: it tells what a time stamp costs.
+pub const CLOCK: &str = "clock.read";
+
+/// The fact of the tool that holds the filters of a run, separated by spaces.
+pub const FILTERS: &str = "filters";
 
 /// A span of time in the agent's own clock, an integer to the last step.
 ///
@@ -414,6 +421,17 @@ impl Run {
             (None, _) => true,
             (Some(_), None) => false,
         }
+    }
+
+    /// Whether it was to measure a metric of its catalog: all of them, or the clock and what its
+    /// filters pick.
+    #[must_use]
+    pub fn asks_for(&self, metric: &str) -> bool {
+        let Some(filters) = Fact::value_in(&self.host, FILTERS) else {
+            return true;
+        };
+        let picks = |filter| filter::matches(filter, metric);
+        metric == CLOCK || filters.split(' ').any(picks)
     }
 
     /// One run that holds the sessions of several, in their order.

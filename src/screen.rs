@@ -1,8 +1,22 @@
-//! What the terminal can show, if there is one.
+//! What the terminal can show, if there is one, and how messages come to it.
 
 use std::env;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
+
+/// Takes the place of the standard library's macro, which panics where standard error cannot be
+/// written: goes through [`tell`].
+macro_rules! eprintln {
+    ($($arguments:tt)*) => {
+        $crate::screen::tell(&format!($($arguments)*))
+    };
+}
+
+/// Writes a line to standard error. Where that cannot be written there is nobody to tell, and the
+/// exit status says the rest.
+pub fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
 
 /// The columns that the user asks for by `COLUMNS`, or else those of the terminal that a stream
 /// goes to; `None` where it goes elsewhere, or where the terminal does not say.

@@ -94,6 +94,8 @@ pub struct Reader {
     speaker: Option<Speaker>,
     /// The block that the next sessions were measured in.
     block: Option<String>,
+    /// Why the last session that was cut off was.
+    cut: Option<String>,
     refused: Option<Refused>,
 }
 
@@ -369,16 +371,52 @@ impl Reader {
         self.refused
     }
 
+    /// The facts of the tool that came until now.
+    #[must_use]
+    pub fn host(&self) -> &[Fact] {
+        &self.run.host
+    }
+
     /// Ends the stream.
     #[must_use]
     pub fn finish(mut self) -> Run {
         self.close("the stream ends inside the case: it hung or was cut off");
+        self.account();
         let entries = self.entries;
         self.run
             .metrics
             .sort_by_key(|m| entries.get(&m.id).copied().unwrap_or(usize::MAX));
         self.run.drop_copies();
         self.run
+    }
+
+    /// Gives every metric that was asked for and of which nothing came an outcome that says so, in
+    /// the last session.
+    fn account(&mut self) {
+        let Some(session) = self.run.sessions.len().checked_sub(1) else {
+            return;
+        };
+        let cut = self.cut.take();
+        let reason = cut.unwrap_or_else(|| "no record of it arrived".to_owned());
+        for entry in &self.run.catalog {
+            if self.metrics.contains_key(&entry.metric) || !self.run.asks_for(&entry.metric) {
+                continue;
+            }
+            self.run.metrics.push(Metric {
+                id: entry.metric.clone(),
+                case: entry.case.clone(),
+                replicates: vec![Replicate {
+                    session,
+                    outcome: Outcome::Incomplete(format!("not begun: {reason}")),
+                    batch: 1,
+                    asked: 0,
+                    cold: None,
+                    histogram: Histogram::new(),
+                    stat: None,
+                    proofs: Vec::new(),
+                }],
+            });
+        }
     }
 
     /// Counts a record that is not used.
@@ -561,7 +599,9 @@ impl Reader {
             }
             (Role::List | Role::Measure(_), "bye") => self.bye(record),
             (Role::List | Role::Measure(_), "cut") => {
-                self.close(&record.text().unwrap_or_default());
+                let reason = record.text().unwrap_or_default();
+                self.close(&reason);
+                self.cut = Some(reason);
                 Ok(None)
             }
             (Role::Measure(_), "begin") => self.begin(record),
@@ -1179,7 +1219,8 @@ mod tests {
                     .into()
             )
         );
-        assert_eq!(run.metrics[0].replicates[0].proofs.len(), 4);
+        let of_a = run.metrics.iter().find(|metric| metric.id == "a").unwrap();
+        assert_eq!(of_a.replicates[0].proofs.len(), 4);
     }
 
     #[test]

@@ -18,6 +18,9 @@ use rustix::fs::{flock, renameat_with, FlockOperation, Mode, OFlags, RenameFlags
 use rustix::io::Errno;
 
 use crate::noise::Noise;
+use crate::report::IMPORTED;
+use crate::run::{Fact, FILTERS};
+use crate::session::{Event, Reader};
 
 /// The directory of saved runs, `kernmark/runs` below `XDG_DATA_HOME` or `~/.local/share`.
 ///
@@ -125,16 +128,16 @@ pub fn measurement(started: SystemTime, seed: u32) -> String {
     format!("{}-{seed:08x}", time(started))
 }
 
-/// The file name of a run: when it started (UTC), the port and the seed; names sort by time.
+/// The file name of a run: when it started (UTC), what was measured and the seed; names sort by time.
 #[must_use]
-pub fn name(started: SystemTime, port: &str, seed: u32) -> String {
+pub fn name(started: SystemTime, what: &str, seed: u32) -> String {
     let time = time(started);
-    let port: String = port
+    let what: String = what
         .chars()
-        .filter(|&c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
-        .take(32)
+        .filter(|&c| c.is_ascii_alphanumeric() || "-_+".contains(c))
+        .take(64)
         .collect();
-    format!("{time}-{port}-{seed:08x}.km")
+    format!("{time}-{what}-{seed:08x}.km")
 }
 
 /// The message for a file that is there already.
@@ -299,32 +302,110 @@ fn is_left_over(path: &Path) -> bool {
     })
 }
 
-/// The latest saved run.
+/// The run that is meant where nobody names one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Latest {
+    /// Its file.
+    pub path: PathBuf,
+    /// What a reader should know of the choice.
+    pub notice: Option<String>,
+}
+
+/// The newest whole run of a target that is saved: all that it can measure, measured to the end. Where
+/// there is none, the newest of those that are not whole.
 ///
 /// # Errors
 ///
-/// There is none, or the directory cannot be read.
-pub fn latest() -> Result<PathBuf, String> {
-    latest_in(&directory()?)
+/// There is none of this target, or the directory cannot be read.
+pub fn latest(target: &str) -> Result<Latest, String> {
+    latest_in(&directory()?, target)
 }
 
-fn latest_in(directory: &Path) -> Result<PathBuf, String> {
-    let none = || {
-        format!(
-            "no run is saved in {}; `kernmark run` makes one",
-            directory.display()
-        )
-    };
+fn latest_in(directory: &Path, target: &str) -> Result<Latest, String> {
     let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(none()),
-        other => other.map_err(|error| format!("cannot read {}: {error}", directory.display()))?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(format!("cannot read {}: {error}", directory.display())),
+        Ok(entries) => entries.collect(),
     };
-    entries
+    let mut paths: Vec<PathBuf> = entries
+        .into_iter()
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "km"))
         .filter(|path| path.is_file())
-        .max()
-        .ok_or_else(none)
+        .collect();
+    paths.sort();
+    let mut parts: Vec<(PathBuf, String)> = Vec::new();
+    for path in paths.into_iter().rev() {
+        match extent(&path, target) {
+            Some(Extent::Whole) => {
+                let notice = parts.first().map(|(newer, why)| {
+                    format!(
+                        "{} is the newest whole run of {target}; {} is newer and {why}",
+                        path.display(),
+                        newer.display()
+                    )
+                });
+                return Ok(Latest { path, notice });
+            }
+            Some(Extent::Part(why)) => parts.push((path, why)),
+            None => {}
+        }
+    }
+    let newest = parts.into_iter().next().map(|(path, why)| Latest {
+        notice: Some(format!(
+            "no whole run of {target} is saved; {}, the newest, {why}",
+            path.display()
+        )),
+        path,
+    });
+    newest.ok_or_else(|| {
+        let on = match target {
+            LINUX => String::new(),
+            other => format!(" --on '{other}'"),
+        };
+        format!(
+            "no run of {target} is saved in {}; `kernmark run{on}` makes one",
+            directory.display()
+        )
+    })
+}
+
+/// The target of a run that names none.
+pub const LINUX: &str = "linux";
+
+/// How much of a target a saved run measured.
+enum Extent {
+    Whole,
+    /// Not all of it, and why.
+    Part(String),
+}
+
+/// How much of a target a saved run measured; `None` where it measured another one, is of another
+/// tool or cannot be read.
+fn extent(path: &Path, target: &str) -> Option<Extent> {
+    let mut input = Input::open(path).ok()?;
+    let stream = input.reader();
+    let mut reader = Reader::new();
+    let mut line = Vec::new();
+    while stream.read_until(b'\n', &mut line).ok()? > 0 {
+        // What was measured is told before the first session.
+        if let Some(Event::Hello(_)) = reader.line(&line) {
+            let told = |name| Fact::value_in(reader.host(), name);
+            if told("target").unwrap_or(LINUX) != target || told(IMPORTED).is_some() {
+                return None;
+            }
+            if let Some(filters) = told(FILTERS) {
+                return Some(Extent::Part(format!("was to measure only {filters}")));
+            }
+        }
+        line.clear();
+    }
+    let run = reader.finish();
+    Some(if run.sessions.last()?.complete {
+        Extent::Whole
+    } else {
+        Extent::Part("was cut off".to_owned())
+    })
 }
 
 /// What a file that is packed with gzip begins with.
@@ -424,13 +505,17 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record;
     use std::time::Duration;
 
     #[test]
     fn names_tell_when_where_and_sort_by_time() {
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        let first = name(at(1_000_000_000), "linux-user", 0xbeef);
-        assert_eq!(first, "20010909T014640Z-linux-user-0000beef.km");
+        let first = name(at(1_000_000_000), "freertos-m4-O3+canaries", 0xbeef);
+        assert_eq!(
+            first,
+            "20010909T014640Z-freertos-m4-O3+canaries-0000beef.km"
+        );
         assert!(first < name(at(1_000_000_001), "bare", 0));
         assert_eq!(name(at(0), "../x y", 1), "19700101T000000Z-xy-00000001.km");
     }
@@ -479,7 +564,7 @@ mod tests {
         assert!(left().is_empty(), "it is being written");
         drop(part);
         assert_eq!(left(), [part_of(&path)]);
-        assert!(latest_in(directory.path()).is_err());
+        assert!(latest_in(directory.path(), LINUX).is_err());
         let error = Input::open(&path).map(|_| ()).unwrap_err();
         assert!(error.contains("kernmark show"), "{error}");
         Part::create(&directory.path().join("c.km"))
@@ -488,21 +573,79 @@ mod tests {
         assert!(!directory.path().join("c.km.part").exists());
     }
 
+    /// The stream of a run: facts of the tool, a session, and whether it came to its end.
+    fn stream(facts: &[(&str, &str)], ended: bool) -> String {
+        let facts = (0..).zip(facts);
+        let mut lines: Vec<String> = facts
+            .flat_map(|(seq, (name, value))| {
+                record::write(seq, "host", &[("name", name)], Some(value))
+            })
+            .collect();
+        let hello = [
+            ("port", "fake"),
+            ("arch", "none"),
+            ("mode", "run"),
+            ("clock", "c"),
+            ("unit", "cycles"),
+            ("hz", "1000"),
+            ("realtime", "no"),
+        ];
+        lines.extend(record::write(0, "hello", &hello, None));
+        lines.extend(if ended {
+            record::write(1, "bye", &[("records", "1")], None)
+        } else {
+            record::write(1, "cut", &[], Some("interrupted by the user"))
+        });
+        lines.join("\n") + "\n"
+    }
+
     #[test]
-    fn the_latest_run_is_the_last_by_name() {
-        let directory = tempfile::tempdir().unwrap();
-        assert!(latest_in(directory.path()).is_err());
-        assert!(latest_in(&directory.path().join("none")).is_err());
-        for name in [
-            "20260101T000000Z-a-1.km",
-            "20260102T000000Z-a-1.km",
-            "z.txt",
+    fn the_latest_run_is_the_newest_whole_one_of_its_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let find = |target: &str| {
+            let found = latest_in(folder.path(), target)?;
+            let name = found.path.file_name().unwrap().to_str().unwrap().to_owned();
+            Ok::<_, String>((name, found.notice.unwrap_or_default()))
+        };
+        assert!(latest_in(&folder.path().join("none"), LINUX).is_err());
+        assert!(find(LINUX)
+            .unwrap_err()
+            .contains("`kernmark run` makes one"));
+        let save = |name: &str, facts: &[(&str, &str)], ended: bool| {
+            fs::write(folder.path().join(name), stream(facts, ended)).unwrap();
+        };
+        let tool = ("tool", "kernmark 0.1.0");
+        save("01.km", &[tool, ("filters", "mutex fifo")], true);
+        let (name, notice) = find(LINUX).unwrap();
+        assert_eq!(name, "01.km");
+        assert!(notice.contains("no whole run of linux"), "{notice}");
+        assert!(notice.contains("only mutex fifo"), "{notice}");
+        save("00.km", &[tool], true);
+        let (name, notice) = find(LINUX).unwrap();
+        assert_eq!(name, "00.km");
+        assert!(notice.contains("01.km is newer and was to measure only mutex fifo"));
+        save("02.km", &[tool], true);
+        assert_eq!(find(LINUX).unwrap(), ("02.km".to_owned(), String::new()));
+        for (name, facts, ended) in [
+            ("03.km", &[tool, ("target", "freertos:m4")][..], true),
+            ("04.km", &[tool, ("imported", "a.log")], true),
+            ("05.km", &[tool], false),
         ] {
-            fs::write(directory.path().join(name), "").unwrap();
+            save(name, facts, ended);
         }
-        assert_eq!(
-            latest_in(directory.path()).unwrap(),
-            directory.path().join("20260102T000000Z-a-1.km")
+        fs::write(folder.path().join("06.km"), "words\n").unwrap();
+        fs::write(folder.path().join("07.txt"), stream(&[tool], true)).unwrap();
+        let (name, notice) = find(LINUX).unwrap();
+        assert_eq!(name, "02.km");
+        assert!(
+            notice.contains("05.km is newer and was cut off"),
+            "{notice}"
+        );
+        assert_eq!(find("freertos:m4").unwrap().0, "03.km");
+        let error = find("uml").unwrap_err();
+        assert!(
+            error.contains("`kernmark run --on 'uml'` makes one"),
+            "{error}"
         );
     }
 }

@@ -4,12 +4,9 @@ use std::collections::HashMap;
 
 use crate::quantity::Quantity;
 use crate::run::{
-    Clock, Entry, Metric, Outcome, Replicate, Run, Session, Statistic, Unit, PICOSECONDS,
+    Clock, Entry, Metric, Outcome, Replicate, Run, Session, Statistic, Unit, CLOCK, PICOSECONDS,
 };
 use crate::stats;
-
-/// The metric that measures the clock itself.
-pub const CLOCK_METRIC: &str = "clock.read";
 
 /// How far the frequencies of two sessions may differ, as a share: each session
 /// may have measured its clock anew.
@@ -71,7 +68,7 @@ pub struct Summary {
     /// `gross` less the reading of the clock, of which each sample has one: may
     /// be below 0. `None` when the run did not measure its clock.
     pub net: Option<f64>,
-    /// What reading the clock once costs: the run's median of [`CLOCK_METRIC`].
+    /// What reading the clock once costs: the run's median of [`CLOCK`](crate::run::CLOCK).
     pub clock_cost: Option<f64>,
     /// Operations in each sample; the median, should replicates differ.
     pub batch: u64,
@@ -149,7 +146,7 @@ pub fn summarise(run: &Run) -> Vec<Summary> {
     let clock = run
         .metrics
         .iter()
-        .find(|metric| metric.id == CLOCK_METRIC)
+        .find(|metric| metric.id == CLOCK)
         .map(|metric| Group::of(run, metric))
         .filter(|group| group.status() == Status::Ok);
     let entries: HashMap<&str, &Entry> = run
@@ -551,7 +548,7 @@ mod tests {
     #[test]
     fn net_is_gross_less_one_clock_reading_per_sample_and_may_be_negative() {
         let metrics = vec![
-            metric(CLOCK_METRIC, vec![ok(0, 100, &[(2000, 5)])]),
+            metric(CLOCK, vec![ok(0, 100, &[(2000, 5)])]),
             metric("single", vec![ok(0, 1, &[(18, 5)])]),
             metric("batched", vec![ok(0, 10, &[(180, 5)])]),
         ];

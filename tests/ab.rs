@@ -319,6 +319,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_measured() {
         (&["linux", "file:a.km"], "kernmark compare takes saved runs"),
         (&["--on", "linux", "default", "O3"], "has no variant but"),
         (&["linux", "linux", "no.such.metric"], "no.such.metric"),
+        (&["linux", "freertos"], "which are never compared"),
         (&["exec:true", "exec:true", "--quick"], "takes no orders"),
         (&["linux", "exec:true", "--cpu", "0"], "--cpu"),
     ] {

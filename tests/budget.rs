@@ -115,7 +115,7 @@ fn a_run_over_its_limits_fails_and_says_by_how_much() {
     bed.run("show slow --budget take.toml")
         .expect(3, "71.2 us", "");
     bed.run("compare good slow --budget take.toml")
-        .expect(3, "+42 %", "");
+        .expect(3, "+42.5 %", "");
     bed.run("compare slow good --budget take.toml")
         .expect(0, "2 within", "");
     bed.run("show exact --budget exact.toml")

@@ -30,6 +30,9 @@ const CATALOG: [&str; 3] = [
      queue that has room for it and that nobody waits for, and give the processor to nobody.",
 ];
 
+/// The results of another tool.
+const FOREIGN: &str = include_str!("captures/import/hyperfine-plain.json");
+
 /// The records of a case that goes well.
 fn case(id: &str) -> Vec<String> {
     vec![
@@ -241,6 +244,28 @@ fn a_run_is_measured_saved_and_shown_again() {
 }
 
 #[test]
+fn a_run_of_some_metrics_does_not_hide_a_whole_one() {
+    let bed = Bed::new("cat whole", &[]);
+    let whole = bed.measure(&[]);
+    let saved = bed.saved();
+    // Names tell the second.
+    sleep(Duration::from_millis(1100));
+    bed.measure(&["clock"]).expect(0, "clock.read", "saved: ");
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let name = name(&saved[0]);
+    assert!(name.contains("Z-linux-"), "the target's name: {name}");
+    let shown = bed.run(&["show", "--format", "json"]);
+    shown.expect(0, &whole.out, "is newer and was to measure only clock");
+    bed.run(&["plan"]).expect(0, &name, "is newer");
+    bed.run(&["explain", "fifo.put.user"])
+        .expect(2, "", "is newer");
+    for command in [&["show"][..], &["plan"], &["explain", "fifo.put.user"]] {
+        bed.run(&[command, &["--on", "freertos:m4"]].concat())
+            .expect(1, "", "`kernmark run --on 'freertos:m4'` makes one");
+    }
+}
+
+#[test]
 fn without_a_command_everything_is_measured() {
     let bed = Bed::new("cat whole", &[]);
     bed.run(&[]).expect(0, "put", "saved: ");
@@ -327,6 +352,81 @@ fn a_killed_agent_costs_its_case() {
         "cat unfinished; kill -9 $$",
         "signal 9 (SIGKILL) ended the agent",
     );
+}
+
+/// What the rows of CSV say of each metric: its status and its reason.
+fn told(csv: &str) -> Vec<(String, String, String)> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let rows = reader.records().map(Result::unwrap);
+    rows.map(|row| (row[0].to_owned(), row[1].to_owned(), row[2].to_owned()))
+        .collect()
+}
+
+#[test]
+fn what_an_agent_never_came_to_is_named_with_the_reason() {
+    let killed = "signal 9 (SIGKILL) ended the agent";
+    for (script, reason) in [
+        ("cat clock; kill -9 $$", "no record of it arrived"),
+        ("head -n 6 clock; kill -9 $$", killed),
+        ("cat clock", "no record of it arrived"),
+    ] {
+        let bed = Bed::new(script, &[]);
+        let seen = bed.run(&["run", "--runs", "1", "--format", "csv"]);
+        let of = |id: &str, status: &str, reason: &str| {
+            (id.to_owned(), status.to_owned(), reason.to_owned())
+        };
+        let expected = [
+            of("clock.read", "ok", ""),
+            of(
+                "fifo.put.user",
+                "incomplete",
+                &format!("not begun: {reason}"),
+            ),
+        ];
+        assert_eq!(told(&seen.out), expected, "{script}: {seen:#?}");
+        assert_eq!(seen.status, Some(1));
+        assert_eq!(bed.run(&["show", "--format", "csv"]).out, seen.out);
+        let part = bed.run(&["run", "--runs", "1", "--format", "csv", "clock"]);
+        assert_eq!(told(&part.out), expected[..1], "what nobody asked for");
+    }
+}
+
+/// A group of control groups in which nothing may have more than 32 MB; `None` where none can be made.
+fn small_group() -> Option<tempfile::TempDir> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let first = groups.lines().any(|line| line.contains(":memory:"));
+    let (root, limits) = if first {
+        let limits = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"];
+        ("/sys/fs/cgroup/memory", limits)
+    } else {
+        ("/sys/fs/cgroup", ["memory.max", "memory.swap.max"])
+    };
+    let group = tempfile::tempdir_in(root).ok()?;
+    fs::write(group.path().join(limits[0]), "33554432").ok()?;
+    // Without swap of its own there is nothing to limit.
+    let _ = fs::write(group.path().join(limits[1]), "33554432");
+    Some(group)
+}
+
+#[test]
+fn an_agent_that_the_kernel_kills_for_memory_is_said_to_be() {
+    let Some(group) = small_group() else {
+        eprintln!("SKIPPED: no control group of memory can be made here; it needs root");
+        return;
+    };
+    // A line without an end, and in the agent's own process.
+    let fill = "cat unfinished; exec tail /dev/zero";
+    let script = format!("echo $$ > {}/cgroup.procs; {fill}", group.path().display());
+    let bed = Bed::new(&script, &[]);
+    let seen = bed.run(&["run", "--runs", "1", "--format", "csv"]);
+    let folder = group.path().to_owned();
+    until("the group is not empty", || fs::remove_dir(&folder).is_ok());
+    let reason = format!(
+        "signal 9 (SIGKILL) ended the agent: its control group had no memory left \
+         ({}, limit 33,554,432 bytes)",
+        folder.display()
+    );
+    assert_eq!(told(&seen.out)[1].2, reason, "{seen:#?}");
 }
 
 #[test]
@@ -533,7 +633,8 @@ fn a_disk_that_is_full_costs_only_the_saving() {
 #[test]
 fn show_says_what_is_wrong_with_a_file() {
     let bed = Bed::new("cat whole", &[]);
-    bed.run(&["show"]).expect(1, "", "no run is saved in");
+    bed.run(&["show"])
+        .expect(1, "", "no run of linux is saved in");
     bed.write("text", "words\n");
     bed.run(&["show", bed.path("text").to_str().unwrap()])
         .expect(1, "", "neither a run of kernmark nor a format");
@@ -567,6 +668,35 @@ fn output_that_cannot_be_written_is_status_1() {
     let seen = Seen::from(command.stdout(full).output().unwrap());
     seen.expect(1, "", "cannot write to standard output");
     assert_eq!(bed.saved().len(), 1, "the run is saved all the same");
+}
+
+#[test]
+fn messages_that_nobody_can_take_change_nothing() {
+    let bed = Bed::new("cat whole", &[("foreign", FOREIGN)]);
+    let saved = bed.path("mine.km");
+    let saved = saved.to_str().unwrap();
+    bed.run(&["run", "-o", saved]).expect(0, "", "");
+    for (arguments, status) in [
+        (&["run", "--runs", "1"][..], 0),
+        (&["show", saved, "--format", "zephyr"], 0),
+        (&["show", "/nowhere"], 1),
+        (&["show", "agent"], 1),
+        (&["show", "--no-such-option"], 2),
+        (&["compare", saved, saved], 0),
+        (&["compare", saved, "/nowhere"], 1),
+        (&["import", "foreign"], 0),
+        (&["import", "agent"], 1),
+        (&["explain", "no.such.metric", saved], 2),
+    ] {
+        let full = fs::File::create("/dev/full").unwrap();
+        let seen = Seen::from(bed.command(arguments).stderr(full).output().unwrap());
+        assert_eq!(seen.status, Some(status), "{arguments:?}: {seen:#?}");
+        let (read, write) = UnixStream::pair().unwrap();
+        drop(read);
+        let mut command = bed.command(arguments);
+        let seen = Seen::from(command.stderr(OwnedFd::from(write)).output().unwrap());
+        assert_eq!(seen.status, Some(status), "{arguments:?}: {seen:#?}");
+    }
 }
 
 #[test]

@@ -588,6 +588,36 @@ fn whole_instructions_are_shown_to_the_last_digit() {
 }
 
 #[test]
+fn a_wide_interval_makes_no_figure_wrong() {
+    let medians = [
+        13_050, 13_111, 13_200, 13_500, 13_740, 13_780, 14_020, 98_770, 109_800, 110_400,
+    ];
+    let nanoseconds = Clock {
+        hz: 1_000_000_000,
+        ..tsc()
+    };
+    let mut metric = metric("a.b", medians.len(), ONE);
+    for (replicate, median) in metric.replicates.iter_mut().zip(medians) {
+        replicate.histogram = std::iter::once((Ticks(median), 5)).collect();
+        replicate.cold = Some(Ticks(7));
+    }
+    let run = Run {
+        sessions: vec![session(nanoseconds); medians.len()],
+        metrics: vec![metric],
+        ..one_replicate()
+    };
+    let table = terminal::table(&run, &plain(100));
+    let line = table.lines().find(|line| line.contains("  b ")).unwrap();
+    let cells: Vec<&str> = line.split_whitespace().collect();
+    let shown = ["b", "13,800", "13,100..110,000", "110,000", "7"];
+    assert_eq!(cells, shown, "median, interval, worst, cold");
+    let distribution = terminal::distribution(&run, "a.b", &plain(200)).unwrap();
+    let all = "13,100 13,100 13,200 13,500 13,700 13,800 14,000 98,800 110,000 110,000";
+    assert!(distribution.contains(all), "{distribution}");
+    assert!(markdown::run(&run).contains("| 13,800 | 13,100..110,000 |"));
+}
+
+#[test]
 fn a_distribution_of_extremes_is_shown() {
     let spread = |batch| of_values(batch, (0..64).map(|bit| 1 << bit));
     let runs = [
@@ -1132,6 +1162,24 @@ fn a_matrix_is_exported() {
     );
     assert_snapshot!("matrix_csv", to_csv::matrix(&variants()));
     assert_snapshot!("matrix_json", json::matrix(&variants()));
+}
+
+#[test]
+fn a_matrix_of_time_and_instructions_says_that_they_never_meet() {
+    // No metric is in both.
+    let linux = Run {
+        metrics: vec![metric("mutex.lock.user", 6, ONE)],
+        ..normal()
+    };
+    let emulated = Run {
+        metrics: vec![metric("mutex.lock.kernel", 1, ONE)],
+        ..instructions()
+    };
+    let columns = [column("linux", linux), column("m4", emulated)];
+    let said = "no difference between linux and m4: instructions are never compared with time";
+    let table = matrix::table(&columns, &plain(200));
+    assert!(table.contains(said), "{table}");
+    assert!(markdown::matrix(&columns).contains(said));
 }
 
 #[test]

@@ -377,6 +377,28 @@ fn obey(unit: &str) -> String {
 }
 
 #[test]
+fn quick_is_one_replicate_of_another_target_and_its_help_says_so() {
+    let bed = Bed::new();
+    bed.script("agent", &obey("instructions"));
+    bed.describe(
+        "unit = \"instructions\"\ncommand = [\"AGENT\"]\norder = \"arguments\"\nruns = 3",
+        "",
+    );
+    bed.measure("t.toml", &["--quick"])
+        .expect(0, "fifo.put.user,ok", "");
+    let orders = bed.read("orders");
+    let runs: Vec<&str> = orders.lines().filter(|l| l.starts_with("run ")).collect();
+    assert_eq!(
+        runs,
+        ["run samples=100 clock.read fifo.put.user lifo.put.user"]
+    );
+    let help = bed.run(&["run", "--help"]).out;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "this Linux is done within 5 s, what --on names makes one replicate";
+    assert!(help.contains(said), "{help}");
+}
+
+#[test]
 fn a_described_target_is_built_and_gets_its_orders_as_arguments() {
     let bed = Bed::new();
     bed.script("agent", &obey("instructions"));
@@ -393,6 +415,9 @@ fn a_described_target_is_built_and_gets_its_orders_as_arguments() {
     bed.script("agent", &script);
     let seen = bed.measure("t.toml,variant=x", &["fifo"]);
     seen.expect(0, "fifo.put.user,ok", "saved: ");
+    let saved = bed.saved();
+    let name = saved.file_name().unwrap().to_str().unwrap();
+    assert!(name.contains("Z-t-a-x-"), "target, board, variant: {name}");
     let orders = bed.read("orders");
     let orders: Vec<&str> = orders.lines().collect();
     assert_eq!(orders.len(), 3, "{orders:?}");

@@ -57,6 +57,9 @@ pub(super) fn ab(arguments: &cli::Ab) -> Outcome {
         Ok((known, run))
     };
     let sides = [side(0)?, side(1)?];
+    if let Some(why) = apart(&sides[0].0, &sides[1].0) {
+        return Err(Failure::Usage(why));
+    }
     let Some(made) = measure(sides, seed, &interrupt)? else {
         return Ok(cli::INTERRUPTED);
     };
@@ -109,6 +112,27 @@ fn specs(arguments: &cli::Ab) -> Result<[Spec; 2], String> {
         }
     };
     Ok([spec(&arguments.base)?, spec(&arguments.new)?])
+}
+
+/// Why nothing of two targets can be compared, where their descriptions tell: one counts
+/// instructions and the other time.
+fn apart(base: &Known, new: &Known) -> Option<String> {
+    let exact = |target: &Known| match target {
+        Known::Linux => Some(false),
+        Known::Described(plan) => Some(plan.chosen.unit == Unit::Instructions),
+        Known::Serial { .. } | Known::Exec(_) | Known::File(_) => None,
+    };
+    let counts = |exact| if exact { "instructions" } else { "time" };
+    let (of_base, of_new) = (exact(base)?, exact(new)?);
+    let (base, new) = (base.target(), new.target());
+    (of_base != of_new).then(|| {
+        format!(
+            "{base} is measured in {} and {new} in {}, which are never compared; \
+             `kernmark matrix --on '{base}' --on '{new}'` shows both",
+            counts(of_base),
+            counts(of_new)
+        )
+    })
 }
 
 /// What is asked of one side.
@@ -173,8 +197,8 @@ fn measure(
     let runs = sides.each_ref().map(|side| side.plan.runs);
     let turns = turns(runs, seed);
     let saving = |side: usize| {
-        let port = format!("{}-{}", sides[side].name(), NAMES[side]);
-        Saving::begin(&asked[side], &store::name(started, &port, seed))
+        let what = format!("{}-{}", sides[side].place.name, NAMES[side]);
+        Saving::begin(&asked[side], &store::name(started, &what, seed))
     };
     let mut savings = [saving(0)?, saving(1)?];
     let facts = |side: usize| {

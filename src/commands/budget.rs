@@ -41,7 +41,7 @@ pub(super) fn formatted_with(
             export::markdown::run(run) + &export::markdown::budget(judgement)
         }
         RunFormat::Own(Format::Csv) | RunFormat::Foreign(_) => {
-            eprint!("{}", report::budget::table(judgement, &style()));
+            eprintln!("{}", report::budget::table(judgement, &style()).trim_end());
             formatted(run, format)?
         }
     })

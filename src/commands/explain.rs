@@ -1,12 +1,12 @@
 //! The command `explain`: what a metric's cost is made of.
 
-use super::{print, reference as published, saved, style, Failure, Outcome};
+use super::{chosen, print, reference as published, saved, style, Failure, Outcome};
 use crate::cli::{self, ExplainFormat};
 use crate::explain::{self, Composition, Explanation, Measured, Piece};
 use crate::reference::{self, Figure, Reference};
 use crate::report::explain::Origin;
 use crate::run::{Fact, Run};
-use crate::{export, filter, report, store};
+use crate::{export, filter, report};
 
 /// Shows the parts of a metric's cost and the residual.
 pub(super) fn explain(arguments: &cli::Explain) -> Outcome {
@@ -15,10 +15,7 @@ pub(super) fn explain(arguments: &cli::Explain) -> Outcome {
     let (explanation, origin) = if let Some(reference) = named {
         of_dataset(&arguments.id, &reference?, &compositions)?
     } else {
-        let path = match &arguments.file {
-            Some(path) => path.clone(),
-            None => store::latest().map_err(Failure::Failed)?,
-        };
+        let path = chosen(arguments.file.as_deref(), &arguments.on)?;
         let run = saved(&path)?;
         of_run(
             &arguments.id,
@@ -131,7 +128,7 @@ fn command(id: &str, pieces: &[Piece], target: Option<&str>) -> String {
         words.push(format!("--on '{target}'"));
     }
     let parts = pieces.iter().map(|piece| piece.metric.as_str());
-    for metric in [crate::summary::CLOCK_METRIC, id].into_iter().chain(parts) {
+    for metric in [crate::run::CLOCK, id].into_iter().chain(parts) {
         if !words.iter().any(|word| word == metric) {
             words.push(metric.to_owned());
         }

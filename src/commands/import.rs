@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{Cursor, Read as _, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::{print, style, worth, Failure, Outcome, WIDTH};
 use crate::cli;
@@ -12,11 +11,11 @@ use crate::import::{self, criterion, records, Imported, Problem, FORMATS};
 use crate::report::terminal;
 use crate::report::text::{paragraph, plain};
 use crate::report::IMPORTED;
-use crate::run::{Fact, Run};
+use crate::run::Fact;
 use crate::session;
-use crate::store::{self, Input, Part};
+use crate::store::{Input, Part};
 
-/// Reads the files, saves them as one run and shows it.
+/// Reads the files as one run, saves it where the user says and shows it.
 pub(super) fn import(arguments: &cli::Import) -> Outcome {
     let named = |name: &String| FORMATS.iter().copied().find(|format| format.name == *name);
     let wanted = arguments.format.as_ref().and_then(named);
@@ -27,9 +26,13 @@ pub(super) fn import(arguments: &cli::Import) -> Outcome {
         records::write(imported, &facts(path), &mut |line| stream.extend(line));
     }
     let run = session::read(&stream);
-    let path = save(arguments.output.as_deref(), &run, &stream).map_err(Failure::Failed)?;
+    let output = arguments.output.as_deref();
+    let path = output.map(|path| save(path, &stream)).transpose();
+    let path = path.map_err(Failure::Failed)?;
     print(terminal::table(&run, &style()).as_bytes())?;
-    eprintln!("saved: {}", path.display());
+    if let Some(path) = path {
+        eprintln!("saved: {}", path.display());
+    }
     Ok(worth(&run))
 }
 
@@ -94,19 +97,12 @@ fn tell_formats(path: &Path, wanted: Option<&'static import::Format>) {
         let mut lines = String::new();
         let head = format!("  {:<1$}  ", format.name, width.unwrap_or(0));
         paragraph(&mut lines, &head, format.mark, WIDTH);
-        eprint!("{lines}");
+        eprintln!("{}", lines.trim_end());
     }
 }
 
-fn save(output: Option<&Path>, run: &Run, stream: &[u8]) -> Result<PathBuf, String> {
-    let mut part = if let Some(path) = output {
-        Part::create(path)?
-    } else {
-        let port = run.sessions.first().map_or("import", |one| &one.port);
-        // What stands for a seed tells imports of one second apart.
-        let sum = crc32fast::hash(stream);
-        Part::create_in_directory(&store::name(SystemTime::now(), port, sum))?
-    };
+fn save(path: &Path, stream: &[u8]) -> Result<PathBuf, String> {
+    let mut part = Part::create(path)?;
     let written = part.write_all(stream);
     part.finish(written)
 }

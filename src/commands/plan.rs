@@ -1,9 +1,9 @@
 //! The command `plan`: how many replicates find a change, from a pilot.
 
-use super::{picked, print, saved, style, tell_left_over, Failure, Outcome};
+use super::{chosen, picked, print, saved, style, Failure, Outcome};
 use crate::cli::{self, TargetsFormat};
 use crate::plan::{Plan, Question};
-use crate::{export, filter, report, store};
+use crate::{export, filter, report};
 
 /// Plans from a saved run and shows what each metric needs.
 pub(super) fn plan(arguments: &cli::Plan) -> Outcome {
@@ -20,12 +20,7 @@ pub(super) fn plan(arguments: &cli::Plan) -> Outcome {
             report::plan::percent(question.margin)
         )));
     }
-    let path = if let Some(path) = &arguments.file {
-        path.clone()
-    } else {
-        tell_left_over();
-        store::latest().map_err(Failure::Failed)?
-    };
+    let path = chosen(arguments.file.as_deref(), &arguments.on)?;
     let pilot = saved(&path)?;
     let ids: Vec<&str> = pilot.metrics.iter().map(|one| one.id.as_str()).collect();
     filter::verify(&arguments.filters, &ids).map_err(Failure::Usage)?;

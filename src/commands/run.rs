@@ -14,7 +14,7 @@ use crate::measure::{self, Catalog, End, Measured, Measurement, Plan, Recording,
 use crate::progress::{self, Position, Progress};
 use crate::report;
 use crate::report::text::plain;
-use crate::run::{Fact, Run, Unit};
+use crate::run::{Fact, Run, Unit, FILTERS};
 use crate::store::{self, Part};
 use crate::summary::summarise;
 use crate::target::described::{self, Described};
@@ -22,7 +22,7 @@ use crate::target::exec::Exec;
 use crate::target::file::Saved;
 use crate::target::host::Host;
 use crate::target::serial::Serial;
-use crate::target::spec::Spec;
+use crate::target::spec::{Description, Spec};
 use crate::target::{Orders, Target};
 use crate::turn::{self, Turn, Waited};
 
@@ -103,7 +103,7 @@ pub(super) fn run(arguments: &cli::Run) -> Outcome {
 pub(super) fn shown(made: &Made, filters: &[String]) -> Run {
     let mut shown = made.run.clone();
     if made.orders == Orders::None {
-        let selected = |id: &str| id == measure::CLOCK || picked(id, filters);
+        let selected = |id: &str| id == crate::run::CLOCK || picked(id, filters);
         shown.metrics.retain(|metric| selected(&metric.id));
         shown.catalog.retain(|entry| selected(&entry.metric));
     }
@@ -138,7 +138,7 @@ pub fn measure_target(
     };
     // Read only here: what was true before the wait need not be true any more.
     let started = SystemTime::now();
-    let name = store::name(started, ready.name(), ready.plan.seed);
+    let name = store::name(started, &ready.place.name, ready.plan.seed);
     let mut saving = Saving::begin(arguments, &name)?;
     let mut recording = Recording::new(&ready.facts(arguments, started), saving.out());
     let measurement = ready.measurement(&arguments.filters, &mut recording);
@@ -193,14 +193,6 @@ pub(super) fn ready<'a>(
 }
 
 impl Ready<'_> {
-    /// A name for the saved run.
-    pub(super) fn name(&self) -> &str {
-        match &self.catalog {
-            Some(catalog) => &catalog.port,
-            None => self.place.name(),
-        }
-    }
-
     pub(super) fn orders(&self) -> Orders {
         self.place.target.orders()
     }
@@ -318,6 +310,43 @@ pub(super) enum Known {
     File(PathBuf),
 }
 
+impl Known {
+    /// How its runs name it: its spec, with the board that is meant.
+    pub(super) fn target(&self) -> String {
+        match self {
+            Known::Linux => store::LINUX.to_owned(),
+            Known::Described(plan) => plan.chosen.choice.to_string(),
+            Known::Serial { device, baud } => Spec::Serial {
+                device: device.clone(),
+                baud: *baud,
+            }
+            .to_string(),
+            Known::Exec(command) => Spec::Exec(command.clone()).to_string(),
+            Known::File(path) => Spec::File(path.clone()).to_string(),
+        }
+    }
+
+    /// Its part of a file's name: `linux`, `freertos-m4-O3+canaries`, `serial`.
+    fn name(&self) -> String {
+        let plan = match self {
+            Known::Linux => return store::LINUX.to_owned(),
+            Known::Serial { .. } => return "serial".to_owned(),
+            Known::Exec(_) => return "exec".to_owned(),
+            Known::File(_) => return "file".to_owned(),
+            Known::Described(plan) => plan,
+        };
+        let choice = &plan.chosen.choice;
+        let target = match &choice.target {
+            Description::Named(name) => name.as_str().into(),
+            Description::File(path) => path.file_stem().unwrap_or_default().to_string_lossy(),
+        };
+        let variants = choice.variants.join("+");
+        let parts = [&*target, &plan.chosen.board, &variants];
+        let told: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        told.join("-")
+    }
+}
+
 /// Looks up what a spec means.
 pub(super) fn plan_target(spec: &Spec, interrupt: &Interrupt) -> Result<Known, Failure> {
     Ok(match spec {
@@ -348,6 +377,8 @@ pub(super) struct Wanted<'a> {
 /// A target that is ready to be measured.
 pub(super) struct Place<'a> {
     pub target: Box<dyn Target + 'a>,
+    /// A name for the saved run.
+    pub name: String,
     kind: Kind,
     /// Whether it runs on this machine, so that what else runs here disturbs it and what the
     /// machine is belongs to the result.
@@ -372,12 +403,13 @@ pub(super) fn prepare<'a>(
     interrupt: &'a Interrupt,
 ) -> Result<Option<Place<'a>>, Failure> {
     let silence = wanted.silence.unwrap_or(PATIENCE);
-    let named = |spec: Spec| vec![Fact::new("target", spec.to_string())];
+    let named = vec![Fact::new("target", target.target())];
     let is_here = match &target {
         Known::Linux | Known::Exec(_) => true,
         Known::Described(plan) => plan.chosen.here,
         Known::Serial { .. } | Known::File(_) => false,
     };
+    let name = target.name();
     let (target, kind, facts): (Box<dyn Target + 'a>, _, _) = match target {
         Known::Linux => {
             let host = Host::new(silence, interrupt).map_err(Failure::Failed)?;
@@ -398,22 +430,20 @@ pub(super) fn prepare<'a>(
         }
         Known::Serial { device, baud } => {
             let serial = Serial::new(&device, baud, silence, interrupt).map_err(Failure::Failed)?;
-            let facts = named(Spec::Serial { device, baud });
-            (Box::new(serial), Kind::Serial, facts)
+            (Box::new(serial), Kind::Serial, named)
         }
         Known::Exec(command) => {
-            let facts = named(Spec::Exec(command.clone()));
             let exec = Exec::new(command, silence, interrupt);
-            (Box::new(exec), Kind::Exec, facts)
+            (Box::new(exec), Kind::Exec, named)
         }
         Known::File(path) => {
-            let facts = named(Spec::File(path.clone()));
             let saved = Saved::new(path, wanted.sessions, silence, interrupt);
-            (Box::new(saved), Kind::File, facts)
+            (Box::new(saved), Kind::File, named)
         }
     };
     Ok(Some(Place {
         target,
+        name,
         kind,
         is_here,
         facts,
@@ -421,17 +451,6 @@ pub(super) fn prepare<'a>(
 }
 
 impl Place<'_> {
-    /// A name for the saved run where no agent's port has told its own.
-    fn name(&self) -> &'static str {
-        match self.kind {
-            Kind::Linux => "linux",
-            Kind::Described => "target",
-            Kind::Serial => "serial",
-            Kind::Exec => "exec",
-            Kind::File => "file",
-        }
-    }
-
     /// What is known of the tool, of the machine where it matters, and of the target.
     fn facts(&self) -> Vec<Fact> {
         let mut facts = if self.is_here {
@@ -478,9 +497,10 @@ pub(super) fn turn(
     }
 }
 
-/// Whether the run is to be saved.
+/// Whether the run is to be saved: where the user says so, and where it is not there already.
 fn is_saved(arguments: &cli::Run) -> bool {
-    arguments.output.is_some() || !arguments.check
+    let is_there = matches!(&arguments.on, Spec::File(path) if path.is_file());
+    arguments.output.is_some() || !arguments.check && !is_there
 }
 
 /// Where the run goes while it is measured; `None` when it is not to be saved or cannot be, which
@@ -632,7 +652,7 @@ fn own_facts(arguments: &cli::Run, plan: &Plan, place: &Place, started: SystemTi
         None => {}
     }
     if !arguments.filters.is_empty() {
-        facts.push(Fact::new("filters", arguments.filters.join(" ")));
+        facts.push(Fact::new(FILTERS, arguments.filters.join(" ")));
     }
     if arguments.conditions.host_name {
         let name = rustix::system::uname();

@@ -1,4 +1,5 @@
 //! CSV (RFC 4180, lines end in LF), a header line first; what is not available is an empty field.
+//! Text that a spreadsheet would take for a formula begins with an apostrophe.
 
 use super::{shown, status, ABSENT};
 use crate::coverage::Benchmark;
@@ -41,9 +42,9 @@ pub fn run(run: &Run) -> String {
     for s in summarise(run) {
         let time = |ticks| figure(shown(&s, ticks));
         rows.push([
-            plain(&s.id),
+            text(&s.id),
             status(s.status).to_owned(),
-            plain(s.reason.as_deref().unwrap_or("")),
+            text(s.reason.as_deref().unwrap_or("")),
             s.unit.of_figures().to_owned(),
             time(s.median),
             time(s.low),
@@ -97,10 +98,10 @@ pub fn matrix(columns: &[Column]) -> String {
             let interval = cell.as_ref().and_then(Cell::interval);
             let difference = cell.as_ref().and_then(|cell| cell.difference);
             lines.push([
-                plain(&row.id),
-                plain(&column.name),
+                text(&row.id),
+                text(&column.name),
                 summary.map_or(ABSENT, |s| status(s.status)).to_owned(),
-                plain(summary.and_then(|s| s.reason.as_deref()).unwrap_or("")),
+                text(summary.and_then(|s| s.reason.as_deref()).unwrap_or("")),
                 summary.map_or("", |s| s.unit.of_figures()).to_owned(),
                 figure(median),
                 figure(interval.map(|(low, _)| low)),
@@ -139,11 +140,11 @@ pub fn catalog(entries: &[Entry]) -> String {
     .map(str::to_owned)];
     for entry in entries {
         rows.push([
-            plain(&entry.metric),
-            plain(&entry.case),
-            plain(&entry.about),
-            plain(&entry.between),
-            plain(&entry.via),
+            text(&entry.metric),
+            text(&entry.case),
+            text(&entry.about),
+            text(&entry.between),
+            text(&entry.via),
             entry.stamps.0.to_string(),
             entry.stamps.1.to_string(),
             entry.switches.to_string(),
@@ -151,7 +152,7 @@ pub fn catalog(entries: &[Entry]) -> String {
             entry.batch.max(1).to_string(),
             figure(entry.bytes),
             figure(entry.items),
-            plain(&entry.needs.join(" ")),
+            text(&entry.needs.join(" ")),
             if entry.idiom { "yes" } else { "" }.to_owned(),
         ]);
     }
@@ -164,18 +165,18 @@ pub fn catalog(entries: &[Entry]) -> String {
 pub fn coverage(benchmarks: &[Benchmark]) -> String {
     let mut rows = vec![["benchmark", "target", "metric", "note"].map(str::to_owned)];
     for benchmark in benchmarks {
-        let name = plain(&benchmark.name);
+        let name = text(&benchmark.name);
         if benchmark.measured.is_empty() {
             let none = String::new;
-            rows.push([name, none(), none(), plain(&benchmark.reason)]);
+            rows.push([name, none(), none(), text(&benchmark.reason)]);
             continue;
         }
         for one in &benchmark.measured {
             rows.push([
                 name.clone(),
-                plain(&one.target),
-                plain(&one.metric),
-                plain(&one.note),
+                text(&one.target),
+                text(&one.metric),
+                text(&one.note),
             ]);
         }
     }
@@ -199,15 +200,15 @@ pub fn datasets(datasets: &[(Dataset, usize)]) -> String {
     .map(str::to_owned)];
     for (dataset, count) in datasets {
         rows.push([
-            plain(&dataset.name),
+            text(&dataset.name),
             count.to_string(),
-            plain(&dataset.source),
-            plain(&dataset.system),
-            plain(&dataset.configuration),
-            plain(&dataset.machine),
-            plain(&dataset.statistic),
+            text(&dataset.source),
+            text(&dataset.system),
+            text(&dataset.configuration),
+            text(&dataset.machine),
+            text(&dataset.statistic),
             figure(dataset.clock_hz),
-            plain(&dataset.clock_basis),
+            text(&dataset.clock_basis),
         ]);
     }
     table(&rows)
@@ -229,22 +230,22 @@ pub fn figures(figures: &[Figure]) -> String {
         "throughput",
     ]
     .map(str::to_owned)];
-    let text = |figure: &Option<Published>| {
-        let text = figure.as_ref().map(Published::text);
-        plain(text.unwrap_or(""))
+    let published = |figure: &Option<Published>| {
+        let figure = figure.as_ref().map(Published::text);
+        text(figure.unwrap_or(""))
     };
     for one in figures {
         rows.push([
-            plain(&one.dataset),
-            plain(&one.benchmark),
+            text(&one.dataset),
+            text(&one.benchmark),
             one.row.to_string(),
-            plain(&one.title),
-            text(&one.cycles),
-            text(&one.nanoseconds),
-            text(&one.microseconds),
-            text(&one.cpu_nanoseconds),
+            text(&one.title),
+            published(&one.cycles),
+            published(&one.nanoseconds),
+            published(&one.microseconds),
+            published(&one.cpu_nanoseconds),
             figure(one.iterations),
-            plain(one.throughput.as_deref().unwrap_or("")),
+            text(one.throughput.as_deref().unwrap_or("")),
         ]);
     }
     table(&rows)
@@ -252,6 +253,18 @@ pub fn figures(figures: &[Figure]) -> String {
 
 fn figure(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// Text as a cell, safe to show, and not a formula; a number is none.
+fn text(text: &str) -> String {
+    let text = plain(text);
+    let is_formula = text.starts_with(['=', '+', '-', '@']);
+    let is_number = text.parse().is_ok_and(f64::is_finite);
+    if is_formula && !is_number {
+        format!("'{text}")
+    } else {
+        text
+    }
 }
 
 fn table<const N: usize>(rows: &[[String; N]]) -> String {
@@ -263,4 +276,26 @@ fn table<const N: usize>(rows: &[[String; N]]) -> String {
     }
     let bytes = writer.into_inner().expect("memory takes all");
     String::from_utf8(bytes).expect("only text went in")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cell_is_a_formula_and_numbers_stay_numbers() {
+        for formula in [
+            "=HYPERLINK(\"http://a\")",
+            "+1+cmd|'/c calc'!A1",
+            "-2+3",
+            "-inf",
+            "-",
+            "@SUM(A1)",
+        ] {
+            assert_eq!(text(formula), format!("'{formula}"));
+        }
+        for harmless in ["-1.5", "+3", "-1e-9", "a=b", "", "1-2", "semaphore.take"] {
+            assert_eq!(text(harmless), harmless);
+        }
+    }
 }

@@ -82,7 +82,7 @@ impl Row {
         }
     }
 
-    /// `71.2 us, limit 50 us, +42 %`.
+    /// `71.2 us, limit 50 us, +42.5 %`.
     pub(crate) fn figures(&self) -> String {
         if self.is == UNAVAILABLE {
             return format!("limit {}", self.limit);

@@ -211,8 +211,19 @@ pub(crate) fn legend(matrix: &Matrix, names: &[String]) -> Vec<String> {
     let cells = || measured().flat_map(|row| &row.cells);
     let differences = || cells().flatten().filter_map(|c| Some((c, c.difference?)));
     let mut parts = Vec::new();
+    let incomparable = matrix.incomparable();
+    if !incomparable.is_empty() {
+        parts.push(format!(
+            "no difference between {} and {}: instructions are never compared with time",
+            names[0],
+            listing(&incomparable, names)
+        ));
+    }
     if differences().any(|(_, d)| d.absolute != 0.0) {
-        parts.push(format!("+ and -: the difference to {}", names[0]));
+        parts.push(format!(
+            "+ and -: the difference to {}, computed before rounding",
+            names[0]
+        ));
     }
     if differences().any(|(_, d)| d.absolute == 0.0) {
         parts.push(format!("=: exactly as {}", names[0]));
@@ -230,14 +241,6 @@ pub(crate) fn legend(matrix: &Matrix, names: &[String]) -> Vec<String> {
     }
     if measured().any(Row::is_idiom) {
         parts.push(format!("{}, and no mean counts it", idiom_legend()));
-    }
-    let incomparable = matrix.incomparable();
-    if !incomparable.is_empty() {
-        parts.push(format!(
-            "no difference between {} and {}: instructions are never compared with time",
-            names[0],
-            listing(&incomparable, names)
-        ));
     }
     parts
 }
@@ -301,7 +304,7 @@ fn change(cell: &Cell) -> String {
             let absolute = difference.absolute;
             let place = match cell.summary.unit {
                 Unit::Instructions if absolute.fract() == 0.0 => Place::decimals(0),
-                _ => Place::significant(absolute, 2),
+                _ => Place::significant(absolute, 3),
             };
             format!("+{} {}", place.show(absolute), symbol(cell.summary.unit))
         }

@@ -1,18 +1,23 @@
-//! Numbers as people read them: no more digits than what was measured supports.
+//! Numbers as people read them.
+//!
+//! No figure is rounded by more than a hundredth of itself: it has three significant digits at
+//! least, or all of them where a whole number has fewer. How sure it is, its interval says.
 
-/// Most significant digits of any number.
-const SIGNIFICANT: i32 = 4;
-/// Significant digits of a number without an interval.
-const UNSUPPORTED: i32 = 3;
+/// Least significant digits of any number.
+const LEAST: i32 = 3;
+/// Most significant digits, where what was measured supports them.
+const MOST: i32 = 4;
+/// The power of ten below which a value that is not 0 is an error of computing with fractions.
+const COMPUTING: i32 = -6;
 
-/// A power of ten: the place of the last digit that is shown.
+/// A power of ten: the place of the last digit that is shown, unless a value needs finer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(i32);
 
 impl Place {
     /// The place down to which a value with this interval is known: that of the
-    /// first digit of half the interval's width, at most four significant digits
-    /// and at least one. Without an interval: three significant digits.
+    /// first digit of half the interval's width, at most four significant digits.
+    /// Without an interval: three significant digits.
     ///
     /// `grain` is the least step that the value could have been measured in.
     #[must_use]
@@ -20,23 +25,22 @@ impl Place {
         let Some(first) = magnitude(value) else {
             return Place(magnitude(grain).unwrap_or(0));
         };
-        let place = match interval {
-            None => first - UNSUPPORTED + 1,
+        Place(match interval {
+            None => first - LEAST + 1,
             Some((low, high)) => magnitude(((high - low) / 2.0).max(grain))
                 .unwrap_or(i32::MIN)
-                .max(first - SIGNIFICANT + 1),
-        };
-        Place(place.min(first))
+                .max(first - MOST + 1),
+        })
     }
 
     /// The place for a single value beside one that is known down to this place.
     #[must_use]
     pub fn beside(self, value: f64) -> Self {
-        let coarse = magnitude(value).map_or(self.0, |first| first - SIGNIFICANT + 1);
+        let coarse = magnitude(value).map_or(self.0, |first| first - MOST + 1);
         Place(self.0.max(coarse))
     }
 
-    /// So many significant digits of a value.
+    /// So many significant digits of a value, three or more.
     #[must_use]
     pub fn significant(value: f64, digits: i32) -> Self {
         Place(magnitude(value).map_or(0, |first| first - digits + 1))
@@ -48,21 +52,23 @@ impl Place {
         Place(-digits)
     }
 
-    /// The value rounded to this place, thousands separated by commas.
+    /// The value rounded to this place, or to a finer one where it would be off by more than a
+    /// hundredth; thousands separated by commas.
     #[must_use]
     pub fn show(self, value: f64) -> String {
         if !value.is_finite() {
             return "-".to_owned();
         }
-        let text = if self.0 > 0 {
-            let rounded = (value / 10f64.powi(self.0)).round();
+        let place = self.0.min(least(value));
+        let text = if place > 0 {
+            let rounded = (value / 10f64.powi(place)).round();
             if rounded == 0.0 {
                 "0".to_owned()
             } else {
-                format!("{rounded:.0}{}", "0".repeat(self.0.unsigned_abs() as usize))
+                format!("{rounded:.0}{}", "0".repeat(place.unsigned_abs() as usize))
             }
         } else {
-            format!("{value:.*}", self.0.unsigned_abs() as usize)
+            format!("{value:.*}", place.unsigned_abs() as usize)
         };
         let digits = text.strip_prefix('-').unwrap_or(&text);
         if digits.bytes().all(|b| b == b'0' || b == b'.') {
@@ -79,6 +85,15 @@ impl Place {
 /// The power of ten of the first digit; `None` of 0 and of what is no number.
 fn magnitude(value: f64) -> Option<i32> {
     (value.is_finite() && value != 0.0).then(|| value.abs().log10().floor() as i32)
+}
+
+/// The place to which any value is shown: whole numbers need no digits behind the point.
+fn least(value: f64) -> i32 {
+    match magnitude(value).filter(|first| *first >= COMPUTING) {
+        None => i32::MAX,
+        Some(first) if value.fract() == 0.0 => (first - LEAST + 1).max(0),
+        Some(first) => first - LEAST + 1,
+    }
 }
 
 fn separate(digits: &str) -> String {
@@ -107,16 +122,21 @@ pub fn rate(per_second: f64, unit: &str) -> String {
         .find(|(scale, _)| per_second.abs() >= *scale)
         .unwrap_or((1.0, ""));
     let value = per_second / scale;
-    let text = Place::significant(value, UNSUPPORTED).show(value);
+    let text = Place::significant(value, LEAST).show(value);
     format!("{text} {prefix}{unit}/s")
 }
 
-/// A signed difference in per cent, two significant digits but no digit that is
-/// finer than a hundredth or coarser than one: `+12 %`, `-3.4 %`, `=` of exactly 0.
+/// A value in per cent, three significant digits: `12.3 %`.
+#[must_use]
+pub fn percent(percent: f64) -> String {
+    format!("{} %", Place::significant(percent, LEAST).show(percent))
+}
+
+/// A signed difference in per cent, three significant digits: `+12.3 %`, `-3.44 %`, `=` of exactly
+/// 0. What is less than a hundredth of one per cent is `+<0.01 %`.
 #[must_use]
 pub fn change(percent: f64) -> String {
-    const FINEST: i32 = 2;
-    const MOST: f64 = 1e6;
+    const LARGE: f64 = 1e6;
     if !percent.is_finite() {
         return "-".to_owned();
     }
@@ -128,12 +148,10 @@ pub fn change(percent: f64) -> String {
     if size < 0.01 {
         return format!("{sign}<0.01 %");
     }
-    if size >= MOST {
-        return format!("{sign}{size:.1e} %");
+    if size >= LARGE {
+        return format!("{sign}{size:.2e} %");
     }
-    let place = Place::significant(size, 2)
-        .max(Place::decimals(FINEST))
-        .min(Place::decimals(0));
+    let place = Place::significant(size, LEAST).min(Place::decimals(0));
     format!("{sign}{} %", place.show(size))
 }
 
@@ -158,17 +176,57 @@ mod tests {
         Place::of(value, Some((value - half, value + half)), 0.0).show(value)
     }
 
+    /// What a reader takes a figure for.
+    fn read(text: &str) -> f64 {
+        let digits: String = text.chars().filter(|c| !"+% ,".contains(*c)).collect();
+        digits.parse().unwrap_or_else(|_| panic!("{text}"))
+    }
+
     #[test]
-    fn digits_follow_the_interval() {
+    fn no_figure_is_rounded_by_more_than_a_hundredth_of_itself() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..100_000 {
+            let mut figure = || 10f64.powf(random.f64() * 12.0 - 3.0);
+            let (value, other, low, high, grain) =
+                (figure(), figure(), figure(), figure(), figure());
+            let place = Place::of(value, Some((low.min(high), low.max(high))), grain);
+            let bare = Place::of(value, None, grain);
+            for (of, text) in [
+                (value, place.show(value)),
+                (other, place.show(other)),
+                (-other, place.show(-other)),
+                (other, bare.show(other)),
+                (other, change(other.max(0.01))),
+            ] {
+                let of = if text.ends_with('%') {
+                    of.max(0.01)
+                } else {
+                    of
+                };
+                let off = (read(&text) - of).abs() / of.abs();
+                assert!(off <= 0.01, "{of} is shown as {text}, beside {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wide_interval_takes_no_digit_that_a_reader_needs() {
+        let place = Place::of(13_760.0, Some((13_050.0, 109_800.0)), 0.4);
+        let shown = [13_760.0, 13_050.0, 109_800.0, 12.34].map(|value| place.show(value));
+        assert_eq!(shown, ["13,800", "13,100", "110,000", "12.3"]);
+    }
+
+    #[test]
+    fn the_interval_says_whether_there_is_a_fourth_digit() {
         let cases = [
             (1183.42, 60.0, "1,180"),
-            (1183.42, 600.0, "1,200"),
+            (1183.42, 600.0, "1,180"),
             (1183.42, 3.5, "1,183"),
             (1183.42, 0.01, "1,183"),
             (24.013, 0.02, "24.01"),
             (24.013, 0.2, "24.0"),
-            (24.013, 2.0, "24"),
-            (0.2713, 5.0, "0.3"),
+            (24.013, 2.0, "24.0"),
+            (0.2713, 5.0, "0.271"),
             (1_056_321.0, 0.0, "1,056,000"),
             (9.9996, 0.001, "10.000"),
         ];
@@ -184,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn no_digit_is_finer_than_the_clock() {
+    fn a_fourth_digit_is_no_finer_than_the_clock() {
         let same = Some((1183.4, 1183.4));
         assert_eq!(Place::of(1183.4, same, 10.0).show(1183.4), "1,180");
         assert_eq!(Place::of(1183.4, same, 0.4).show(1183.4), "1,183");
@@ -192,30 +250,34 @@ mod tests {
             Place::of(318.0, Some((318.0, 318.0)), 1.0).show(318.0),
             "318"
         );
-        assert_eq!(Place::of(33.4, Some((33.4, 33.4)), 200.0).show(33.4), "30");
+        assert_eq!(
+            Place::of(33.4, Some((33.4, 33.4)), 200.0).show(33.4),
+            "33.4"
+        );
     }
 
     #[test]
     fn zero_has_no_sign_and_what_is_no_number_has_no_digits() {
-        assert_eq!(Place(-2).show(-0.001), "0.00");
-        assert_eq!(Place(1).show(-2.0), "0");
+        assert_eq!(Place(-2).show(-1e-7), "0.00");
+        assert_eq!(Place(1).show(-0.0), "0");
+        assert_eq!(Place(1).show(-2.0), "-2");
         assert_eq!(Place(0).show(f64::NAN), "-");
         assert_eq!(Place(0).show(-1234.0), "-1,234");
         assert_eq!(Place::of(0.0, Some((0.0, 0.0)), 0.0).show(0.0), "0");
     }
 
     #[test]
-    fn changes_have_a_sign_and_two_digits() {
+    fn changes_have_a_sign_and_three_digits() {
         let cases = [
             (0.0, "="),
-            (12.34, "+12 %"),
-            (-3.44, "-3.4 %"),
-            (0.056, "+0.06 %"),
+            (12.34, "+12.3 %"),
+            (-3.44, "-3.44 %"),
+            (0.056, "+0.0560 %"),
             (-0.001, "-<0.01 %"),
             (123.4, "+123 %"),
             (2345.6, "+2,346 %"),
             (-100.0, "-100 %"),
-            (1.26e9, "+1.3e9 %"),
+            (1.263e9, "+1.26e9 %"),
             (f64::INFINITY, "-"),
         ];
         for (percent, text) in cases {

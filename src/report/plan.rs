@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::compare::{write_remark, Remark};
-use super::number::{count, Place};
+use super::number::{self, count};
 use super::row::UNAVAILABLE;
 use super::terminal::{dim_head, head, Ink, Style, GAP};
 use super::text::{paragraph, plain};
@@ -59,11 +59,11 @@ const LEGEND: &str =
     find; find, none: replicates on each side that find the change, and that show an unchanged \
     metric equivalent; samples: in each replicate, with which the pilot's number finds it.";
 
-/// A share in per cent, without digits that say nothing.
+/// A share in per cent as it was given, without the digits that computing adds.
 #[must_use]
 pub fn percent(share: f64) -> String {
-    let hundredths = (share * 1e4).round() / 1e2;
-    hundredths.to_string()
+    let millionths = (share * 1e8).round() / 1e6;
+    millionths.to_string()
 }
 
 struct Row {
@@ -90,15 +90,7 @@ fn rows(plan: &Plan) -> Vec<Row> {
 
 impl Row {
     fn of(metric: &Planned, estimate: &Estimate) -> Self {
-        let share = |share: f64| {
-            let percent = share * 100.0;
-            format!(
-                "{} %",
-                Place::significant(percent, 2)
-                    .min(Place::decimals(1))
-                    .show(percent)
-            )
-        };
+        let share = |share: f64| number::percent(share * 100.0);
         let number = |number: Option<usize>| match number {
             Some(number) => count(number as u64),
             None => format!(">{}", count(MOST as u64)),
@@ -112,7 +104,7 @@ impl Row {
             ),
             cells: [
                 share(estimate.spread),
-                format!("{:.0} %", estimate.sampling * 100.0),
+                share(estimate.sampling),
                 estimate.finds.map_or_else(unavailable, share),
                 number(estimate.to_find),
                 number(estimate.to_show_none),
@@ -224,7 +216,7 @@ fn conclusions(plan: &Plan, pilot: &Run) -> Vec<String> {
             ""
         };
         lines.push(format!(
-            "{what}Planned with {times:.1} times the spread that {least} replicates show: the \
+            "{what}Planned with {times:.2} times the spread that {least} replicates show: the \
              spread is less with {} % confidence.",
             percent(CAUTION)
         ));

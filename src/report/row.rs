@@ -20,8 +20,8 @@ pub(crate) fn idiom_legend() -> String {
     format!("{}: an idiom: {NO_OBJECT}", IDIOM.trim_start())
 }
 
-/// A metric that has a number, each figure rounded to what the interval of its
-/// median supports. Times are nanoseconds of one operation, or instructions.
+/// A metric that has a number, each figure with as many digits as the interval of
+/// its median supports, three at least. Times are nanoseconds of one operation, or instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The metric's id, not yet safe to show.
@@ -102,7 +102,8 @@ impl Row {
             worst: tail(summary.max),
             cold: beside(summary.cold),
             net: summary.net.map_or_else(unavailable, |net| {
-                self::place(summary.unit, ticks, interval, grain).show(net)
+                let place = self::place(summary.unit, ticks, interval, grain);
+                self::beside(summary.unit, place, net)
             }),
             rate: rate(summary),
         })
@@ -147,8 +148,7 @@ fn spread(median: f64, low: f64, high: f64) -> String {
     if percent < LEAST_SPREAD {
         format!("<{LEAST_SPREAD}%")
     } else {
-        let digits = usize::from(percent < 10.0);
-        format!("{percent:.digits$}%")
+        format!("{}%", Place::significant(percent, 3).show(percent))
     }
 }
 

@@ -1,18 +1,27 @@
 //! Text from elsewhere made safe to show, and lines filled with words.
 
-/// The text without anything that steers a terminal or reorders what is read:
-/// such characters are written `\u{1b}`.
+/// The text without anything that steers a terminal, reorders what is read or gives a command to a
+/// CI runner: such characters are written `\u{1b}`.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        if steers(c) {
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        if steers(c) || commands(before, &text[at..]) {
             plain.extend(c.escape_unicode());
         } else {
             plain.push(c);
         }
+        before = c;
     }
     plain
+}
+
+/// Whether a command to a CI runner that reads a log may begin here. GitHub takes `::NAME ...::` at
+/// the start of a line, blanks aside, where any word may come to stand; `##[NAME]` and
+/// `##vso[NAME]` are commands anywhere in it.
+fn commands(before: char, rest: &str) -> bool {
+    before.is_whitespace() && rest.starts_with("::") || rest.starts_with("##")
 }
 
 /// Whether a character is a control character, or one that changes the
@@ -75,6 +84,23 @@ mod tests {
             "\\u{9b}2J\\u{202e}\\u{a}\\u{7f}"
         );
         assert_eq!(plain("\u{b5}s, caf\u{e9}"), "\u{b5}s, caf\u{e9}");
+    }
+
+    #[test]
+    fn nothing_gives_a_command_to_a_ci_runner() {
+        for (text, shown) in [
+            ("::error::x", "\\u{3a}:error::x"),
+            (
+                "a  ::set-output name=x::y",
+                "a  \\u{3a}:set-output name=x::y",
+            ),
+            ("a\t::stop", "a\\u{9}\\u{3a}:stop"),
+            ("a##[error]b", "a\\u{23}#[error]b"),
+            ("##vso[task.complete]", "\\u{23}#vso[task.complete]"),
+            ("std::mutex::lock, #1, a:", "std::mutex::lock, #1, a:"),
+        ] {
+            assert_eq!(plain(text), shown);
+        }
     }
 
     #[test]

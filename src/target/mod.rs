@@ -95,7 +95,7 @@ pub enum Ending {
     Signal {
         /// The signal's number.
         signal: i32,
-        /// The last lines of its standard error.
+        /// That its memory was used up, or the last lines of its standard error.
         said: String,
     },
     /// No record came for this long; a process was killed.

@@ -13,6 +13,7 @@ use rustix::process::{kill_process_group, waitid, Pid, Signal, WaitId, WaitIdOpt
 use super::stream::{Bounds, Watch, PARTING};
 use super::Ending;
 use crate::interrupt::Interrupt;
+use crate::machine::MemoryGroup;
 
 /// Bytes of standard error, and of what a tool prints, that are kept: the end.
 const KEPT: usize = 16 << 10;
@@ -79,7 +80,7 @@ pub fn session(
     session.watch.flush(session.take);
     Ok(match ended {
         Ended::Stopped(ending) => ending,
-        Ended::Alone(status, said) => match ending(status, &said) {
+        Ended::Alone(status, said, memory) => match ending(status, &said, memory) {
             Ending::Done if !session.watch.may_end() => Ending::Unfinished,
             ending => ending,
         },
@@ -170,15 +171,15 @@ pub fn work(command: &mut Command, limit: Duration, interrupt: &Interrupt) -> Re
             let how = format!("did not end within {} s", limit.as_secs_f64());
             Work::Failed(how, Vec::new())
         }
-        Ended::Alone(status, _) if status.success() => Work::Done(clerk.printed),
-        Ended::Alone(status, said) => Work::Failed(format!("failed ({status})"), said),
+        Ended::Alone(status, ..) if status.success() => Work::Done(clerk.printed),
+        Ended::Alone(status, said, _) => Work::Failed(format!("failed ({status})"), said),
     })
 }
 
 /// How a process came to its end.
 enum Ended {
-    /// By itself; the end of its standard error.
-    Alone(ExitStatus, Vec<u8>),
+    /// By itself; the end of its standard error; that its control group had no memory left.
+    Alone(ExitStatus, Vec<u8>, Option<String>),
     /// It was killed, for this.
     Stopped(Ending),
 }
@@ -187,11 +188,13 @@ enum Ended {
 fn listen(child: Child, interrupt: &Interrupt, listener: &mut dyn Listener) -> io::Result<Ended> {
     let mut process = Process(child);
     let mut said = Vec::new();
-    let heard = process.hear(interrupt, listener, &mut said);
+    let mut groups = Vec::from_iter(process.memory());
+    let heard = process.hear(interrupt, listener, &mut said, &mut groups);
     let status = process.end()?;
+    let memory = groups.iter().find_map(MemoryGroup::exhausted);
     Ok(match heard? {
         Some(ending) => Ended::Stopped(ending),
-        None => Ended::Alone(status, said),
+        None => Ended::Alone(status, said, memory),
     })
 }
 
@@ -203,12 +206,18 @@ impl Process {
         Pid::from_child(&self.0)
     }
 
-    /// Reads until the process has ended (`None`) or has to be killed.
+    fn memory(&self) -> Option<MemoryGroup> {
+        MemoryGroup::of(self.0.id())
+    }
+
+    /// Reads until the process has ended (`None`) or has to be killed. What it was started by may
+    /// have put it into another control group by the time it speaks: that one joins `groups`.
     fn hear(
         &mut self,
         interrupt: &Interrupt,
         listener: &mut dyn Listener,
         said: &mut Vec<u8>,
+        groups: &mut Vec<MemoryGroup>,
     ) -> io::Result<Option<Ending>> {
         let mut output = self.0.stdout.take();
         let mut error = self.0.stderr.take();
@@ -224,6 +233,9 @@ impl Process {
                 keep(said, &buffer[..count]);
             }
             if ready.output {
+                if groups.len() < 2 {
+                    groups.extend(self.memory());
+                }
                 let count = read(&mut output, &mut buffer)?;
                 if let Some(ending) = listener.bytes(&buffer[..count]) {
                     return Ok(Some(ending));
@@ -339,7 +351,7 @@ pub fn last_lines(said: &[u8]) -> String {
     lines[lines.len().saturating_sub(3)..].join(" / ")
 }
 
-fn ending(status: ExitStatus, said: &[u8]) -> Ending {
+fn ending(status: ExitStatus, said: &[u8], memory: Option<String>) -> Ending {
     match (status.code(), status.signal()) {
         (Some(0), _) => Ending::Done,
         (Some(status), _) => Ending::Status {
@@ -348,7 +360,7 @@ fn ending(status: ExitStatus, said: &[u8]) -> Ending {
         },
         (None, signal) => Ending::Signal {
             signal: signal.unwrap_or(0),
-            said: last_lines(said),
+            said: memory.unwrap_or_else(|| last_lines(said)),
         },
     }
 }
