@@ -15,5 +15,10 @@ extern const struct km_bench km_syscall[], km_time[], km_channel[], km_socket[],
 
 /* So many microseconds in ticks of port_now(). */
 port_ticks port_ticks_of_us(uint32_t us);
+/*
+ * Whether it is a kernel with PREEMPT_RT: interrupts and what follows them run
+ * in threads, some of them at the priority of KM_LOW.
+ */
+bool port_preempt_rt(void);
 
 #endif

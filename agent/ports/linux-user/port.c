@@ -289,11 +289,30 @@ static const char *no_realtime(void)
 	return text;
 }
 
+/* A broadcast of it wakes more threads than one. */
+static bool broadcasts(const struct km_bench *b)
+{
+	return b->needs & KM_CONDVAR && b->role[0].flags & KM_EACH;
+}
+
+bool port_preempt_rt(void)
+{
+	struct utsname k;
+
+	return !uname(&k) && strstr(k.version, "PREEMPT_RT");
+}
+
 const char *port_lacks(const struct km_bench *b, uint32_t user)
 {
 	(void)user;
 	if (b->needs & KM_PRIORITY && !port.realtime)
 		return no_realtime();
+	if (b->needs & KM_IRQ && port_preempt_rt())
+		return "with PREEMPT_RT the timer expires in a thread of the kernel, "
+		       "which the interrupt only wakes";
+	if (broadcasts(b) && port_preempt_rt())
+		return "with PREEMPT_RT a broadcast lets each thread run "
+		       "before it wakes the next";
 	if (b->needs & KM_SMP && port.other < 0)
 		return "needs a second CPU, and this process may use only one";
 	return NULL;
