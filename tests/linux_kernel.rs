@@ -183,9 +183,83 @@ fn what_the_kernel_refuses_is_said_on_the_console() {
         assert_eq!(records, "");
         assert!(console.contains(said), "{word}: {console}");
     }
-    let (records, console) = boot(&out, &["ORDER=walk"]);
-    assert_eq!(records, "");
-    assert!(console.contains("this is no order"), "{console}");
+    // Words that the kernel does not know are handed to its first process.
+    for wrong in ["walk", "samples=abc", "cpu=xyz", "cases=xyz"] {
+        let order = match wrong {
+            "walk" => "ORDER=walk".to_owned(),
+            setting => format!("ORDER=run {setting}"),
+        };
+        let (records, console) = boot(&out, &[&order, "CMDLINE=nokaslr quux"]);
+        assert_eq!(records, "");
+        let said = format!("wrong argument: {wrong}\r\n");
+        assert!(console.contains(&said), "{console}");
+    }
+    let agent = out.join("kernmark-agent");
+    let output = Command::new(agent)
+        .arg("run")
+        .current_dir(&out)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("say module=FILE"), "{said}");
+}
+
+/// Signs of a kernel that has come to harm.
+const TROUBLE: [&str; 5] = ["WARNING: CPU", "BUG:", "Oops", "Call Trace", "hung task"];
+
+/// Builds the first process of a machine, a static program.
+fn build_first(source: &str, root: &Path) {
+    succeeds(
+        Command::new("cc")
+            .args(["-O2", "-static", "-Wall", "-Wextra", "-Werror", "-o"])
+            .arg(root.join("init"))
+            .arg(here("tests/fixtures").join(source)),
+    );
+}
+
+/// One processor, whose time is the number of its instructions: what else this machine does is of no
+/// account.
+const EXACT: [&str; 4] = ["-smp", "1", "-icount", "shift=3,sleep=off"];
+
+/// Two processors that run at the same time.
+const PARALLEL: [&str; 2] = ["-smp", "2"];
+
+/// Starts a machine with the files of a folder. What was sent to its debug console, and its console.
+fn machine(kernel: &Path, root: &Path, processors: &[&str], words: &str) -> (String, String) {
+    let (image, records, console) = (
+        root.with_extension("image"),
+        root.with_extension("records"),
+        root.with_extension("console"),
+    );
+    succeeds(
+        Command::new("sh")
+            .current_dir(root)
+            .arg("-c")
+            .arg("ls | cpio --quiet -o -H newc > \"$0\"")
+            .arg(&image),
+    );
+    succeeds(
+        Command::new("qemu-system-x86_64")
+            .args(["-accel", "tcg", "-M", "q35", "-cpu", "Skylake-Server"])
+            .args(["-m", "256", "-nodefaults", "-display", "none"])
+            .args(processors)
+            .arg("-no-reboot")
+            .arg("-kernel")
+            .arg(kernel)
+            .arg("-initrd")
+            .arg(image)
+            .arg("-serial")
+            .arg(format!("file:{}", console.display()))
+            .arg("-chardev")
+            .arg(format!("file,id=records,path={}", records.display()))
+            .args(["-device", "isa-debugcon,iobase=0xe9,chardev=records"])
+            .arg("-append")
+            .arg(format!(
+                "console=ttyS0 no_timer_check oops=panic panic=-1 loglevel=5 {words}"
+            )),
+    );
+    let text = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+    (text(&records), text(&console))
 }
 
 #[test]
@@ -199,37 +273,165 @@ fn a_killed_run_leaves_no_thread_behind() {
     let root = scratch("linux-kernel-killed/machine");
     fs::copy(out.join("kernmark-agent"), root.join("agent")).unwrap();
     fs::copy(out.join("kernmark.ko"), root.join("kernmark.ko")).unwrap();
-    succeeds(
-        Command::new("cc")
-            .args(["-O2", "-static", "-Wall", "-Wextra", "-Werror", "-o"])
-            .arg(root.join("init"))
-            .arg(here("tests/fixtures/killer.c")),
-    );
-    succeeds(Command::new("sh").current_dir(&root).args([
-        "-c",
-        "printf 'init\\nagent\\nkernmark.ko\\n' | cpio --quiet -o -H newc > ../killer",
-    ]));
-    succeeds(
-        Command::new("qemu-system-x86_64")
-            .args(["-accel", "tcg", "-M", "q35", "-cpu", "Skylake-Server"])
-            .args(["-m", "256", "-smp", "2", "-nodefaults", "-display", "none"])
-            .args(["-no-reboot", "-kernel"])
-            .arg(out.join("vmlinuz"))
-            .arg("-initrd")
-            .arg(out.join("killer"))
-            .arg("-serial")
-            .arg(format!("file:{}", out.join("console").display()))
-            .args(["-append", "console=ttyS0 panic=-1 loglevel=5"]),
-    );
-    let console = String::from_utf8_lossy(&fs::read(out.join("console")).unwrap()).into_owned();
-    assert!(console.contains("killer: 8 runs killed"), "{console}");
+    build_first("killer.c", &root);
+    let (_, console) = machine(&out.join("vmlinuz"), &root, &PARALLEL, "");
+    assert!(console.contains("killer: 100 runs killed"), "{console}");
     assert!(console.contains("killer: 0 threads left"), "{console}");
     assert!(
         console.contains("killer: a whole run ended with 0"),
         "{console}"
     );
     assert!(console.contains("killer: modules: none"), "{console}");
-    for trouble in ["WARNING: CPU", "BUG:", "Oops", "Call Trace", "hung task"] {
+    for trouble in TROUBLE {
         assert!(!console.contains(trouble), "{console}");
+    }
+}
+
+/// What an order calls a case, by its place in the catalog.
+fn place(catalog: &[&str], case: &str) -> String {
+    let place = catalog.iter().position(|other| *other == case);
+    let place = place.unwrap_or_else(|| panic!("no {case}"));
+    format!("cases={}{}", "0".repeat(place / 4), 8 >> (place % 4))
+}
+
+#[test]
+fn every_allocation_may_fail_and_the_case_says_so() {
+    /// One of each kind of allocation: its case, how many fail at least, and what is said of it.
+    const POOR: [(&str, usize, &str); 7] = [
+        (
+            "heap.malloc.immediate.kernel.65536",
+            12,
+            "kmalloc failed: no memory",
+        ),
+        (
+            "fifo.put.alloc.immediate.kernel",
+            12,
+            "kmalloc failed: no memory",
+        ),
+        (
+            "fifo.get.free.blocking.k_to_k",
+            12,
+            "kmalloc failed: no memory",
+        ),
+        ("page.alloc.65536", 12, "alloc_pages failed: no memory"),
+        ("vmalloc.alloc.4096", 12, "vmalloc failed: no memory"),
+        ("kthread.create", 12, "kthread_create failed"),
+        (
+            "semaphore.take.blocking.k_to_u",
+            3,
+            "a user thread could not be made: ",
+        ),
+    ];
+    let out = match built() {
+        Ok(out) => out.with_file_name("linux-kernel-poor"),
+        Err(why) => return skipped("allocations that fail in the kernel", &why),
+    };
+    make("linux-kernel", &out, &[cache()]);
+    let (list, _) = boot(&out, &["ORDER=list"]);
+    let mut catalog: Vec<&str> = list
+        .lines()
+        .filter(|line| line.split(' ').nth(2) == Some("bench"))
+        .filter_map(|line| line.split(' ').find_map(|word| word.strip_prefix("case=")))
+        .collect();
+    catalog.dedup();
+    let cases: Vec<String> = POOR.iter().map(|poor| place(&catalog, poor.0)).collect();
+
+    let module = scratch("linux-kernel-poor/poor");
+    for file in ["poor.c", "Kbuild"] {
+        fs::copy(here("tests/fixtures/poor").join(file), module.join(file)).unwrap();
+    }
+    succeeds(
+        Command::new("make")
+            .args(["-s", "-C"])
+            .arg(scratch("kernels").join("cloud/build"))
+            .arg(format!("M={}", module.display()))
+            .args(["CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"])
+            .env_remove("MAKEFLAGS"),
+    );
+    let root = scratch("linux-kernel-poor/machine");
+    fs::copy(out.join("kernmark-agent"), root.join("agent")).unwrap();
+    fs::copy(out.join("kernmark.ko"), root.join("kernmark.ko")).unwrap();
+    fs::copy(module.join("poor.ko"), root.join("poor.ko")).unwrap();
+    build_first("poor/init.c", &root);
+    let words = format!("rcupdate.rcu_expedited=1 -- {}", cases.join(" "));
+    let (records, console) = machine(&out.join("vmlinuz"), &root, &EXACT, &words);
+    for trouble in TROUBLE.into_iter().chain(["ended with"]) {
+        assert!(!console.contains(trouble), "{console}");
+    }
+    assert!(console.contains("allocations failed"), "{console}");
+
+    let ends: Vec<&str> = records
+        .lines()
+        .filter(|l| l.contains(" end case="))
+        .collect();
+    for (case, least, reason) in POOR {
+        let of_case = |what: &str| {
+            let begin = format!(" end case={case} status=");
+            let mut ends = ends.iter().filter(|line| line.contains(&begin));
+            ends.by_ref().filter(|line| line.contains(what)).count()
+        };
+        assert!(of_case(reason) >= least, "{case}: {ends:#?}");
+        assert!(
+            of_case("a kernel thread could not be made: ") >= 3,
+            "{case}: {ends:#?}"
+        );
+        // Until no allocation was left to fail.
+        assert_eq!(of_case("status=ok"), 1, "{case}: {ends:#?}");
+        // The others are those that have no room already when the case is set up.
+        let told = of_case("status=error") + of_case("the heap has no room");
+        assert!(told >= least, "{case}: {ends:#?}");
+    }
+}
+
+#[test]
+fn user_threads_on_a_kernel_with_preempt_rt_are_measured_or_skipped() {
+    if let Err(why) = built() {
+        return skipped("the agent in user mode with PREEMPT_RT", &why);
+    }
+    succeeds(
+        Command::new("sh")
+            .arg(here(PORT).join("kernel.sh"))
+            .arg("rt")
+            .arg(scratch("kernels")),
+    );
+    let out = scratch("linux-user-rt");
+    make("linux-user", &out, &[]);
+    let root = scratch("linux-user-rt/machine");
+    fs::copy(out.join("kernmark-agent"), root.join("agent")).unwrap();
+    build_first("first.c", &root);
+    let cases = [
+        "isr.resume.interrupted.thread.user",
+        "isr.resume.different.thread.u_to_u",
+        "condvar.wait.blocking.u_to_u",
+        "condvar.broadcast.wake_all.u_to_u.8",
+        "channel.create",
+        "socket.create",
+        "sleep.overshoot.clock_nanosleep.50",
+    ];
+    let words = format!("-- run samples=100 {}", cases.join(" "));
+    let kernel = scratch("kernels").join("rt/vmlinuz");
+    let (records, console) = machine(&kernel, &root, &EXACT, &words);
+    assert!(
+        console.contains("first: the agent ended with 0"),
+        "{console}"
+    );
+    let run = read(&records);
+    assert!(run.sessions[0].complete, "{records}");
+    let outcome = |case: &str| {
+        let metric = run.metrics.iter().find(|metric| metric.id == case);
+        &metric.unwrap_or_else(|| panic!("no {case}")).replicates[0].outcome
+    };
+    for case in cases {
+        match outcome(case) {
+            Outcome::Ok => {}
+            Outcome::Skipped(why) if why.starts_with("with PREEMPT_RT ") => {}
+            other => panic!("{case}: {other:?}"),
+        }
+    }
+    for case in [
+        "condvar.wait.blocking.u_to_u",
+        "sleep.overshoot.clock_nanosleep.50",
+    ] {
+        assert_eq!(*outcome(case), Outcome::Ok, "{case}");
     }
 }

@@ -542,6 +542,22 @@ fn a_described_target_that_breaks_down_says_how() {
 }
 
 #[test]
+fn what_counts_instructions_may_wait_for_the_machine() {
+    let bed = Bed::new();
+    bed.script(
+        "agent",
+        "case \"$*\" in list*) cat catalog.instructions;; \
+         *) head -n 8 whole.instructions; sleep 1.5; tail -n +9 whole.instructions;; esac",
+    );
+    bed.describe(
+        "unit = \"instructions\"\ncommand = [\"AGENT\"]\norder = \"arguments\"\nlimit = 1\nruns = 1",
+        "",
+    );
+    let seen = bed.run(&["run", "--on", "t.toml", "--format", "csv"]);
+    seen.expect(0, "fifo.put.user,ok", "");
+}
+
+#[test]
 fn what_is_missing_is_named_with_the_command_that_installs_it() {
     let bed = Bed::new();
     bed.describe(

@@ -31,7 +31,7 @@ static const char *queue_empty(struct km_run *r)
 	return NULL;
 }
 
-/* As a heap without room would leave a getter waiting for ever. */
+/* A heap without room is found out here, where it can be said. */
 static const char *queue_on_heap(struct km_run *r)
 {
 	const char *wrong = NULL;
@@ -74,11 +74,20 @@ queue_body void queue_put_get(struct km_run *r, struct queue_order o)
 	}
 }
 
-queue_body void queue_alloc_put(struct queue_order o, void *data)
+/*
+ * Puts an item from the heap that tells of `own`. Where the heap has no room, it
+ * puts `own` itself, without data: a wrong result, and nobody waits for ever.
+ */
+queue_body void queue_alloc_put(struct queue_order o, struct port_item *own)
 {
 	struct port_item *item = port_malloc(sizeof(*item));
 
-	item->data = data;
+	if (__builtin_expect(!item, 0)) {
+		own->data = NULL;
+		o.put(&queue, own);
+		return;
+	}
+	item->data = own;
 	o.put(&queue, item);
 }
 
@@ -87,19 +96,20 @@ queue_body void *queue_get_free(struct queue_order o)
 	struct port_item *item = o.get(&queue);
 	void *data = item->data;
 
-	port_free(item);
+	if (data)
+		port_free(item);
 	return data;
 }
 
 queue_body void queue_alloc_put_get_free(struct km_run *r, struct queue_order o)
 {
 	for_each_sample(r) {
-		struct port_item *data = items;
+		struct port_item *own = items;
 		void **to = got;
 
 		stamp(r, 0);
 		for_each_repeat(r)
-			queue_alloc_put(o, data++);
+			queue_alloc_put(o, own++);
 		stamp(r, 1);
 		for_each_repeat(r)
 			*to++ = queue_get_free(o);
@@ -148,10 +158,10 @@ queue_body void queue_free_getter(struct km_run *r, struct queue_order o)
 queue_body void queue_alloc_putter(struct km_run *r, struct queue_order o)
 {
 	for_each_sample(r) {
-		void *data = &items[km_sample % PORT_OBJECTS];
+		struct port_item *own = &items[km_sample % PORT_OBJECTS];
 
 		stamp(r, 1);
-		queue_alloc_put(o, data);
+		queue_alloc_put(o, own);
 	}
 }
 

@@ -30,8 +30,7 @@ static bool is(const char *s, const char *other)
 	return rest && !*rest;
 }
 
-/* A decimal number of 32 bits. */
-static bool number(const char *digits, uint32_t *value)
+bool order_number(const char *digits, uint32_t *value)
 {
 	const uint32_t most = UINT32_MAX;
 
@@ -47,6 +46,17 @@ static bool number(const char *digits, uint32_t *value)
 	return true;
 }
 
+/* Hexadecimal digits in lower case, and one at least. */
+static bool is_hex(const char *s)
+{
+	if (!*s)
+		return false;
+	for (; *s; s++)
+		if (!(*s >= '0' && *s <= '9') && !(*s >= 'a' && *s <= 'f'))
+			return false;
+	return true;
+}
+
 static bool setting(struct order *o, const char *w, port_ticks hz)
 {
 	const char *value;
@@ -54,30 +64,31 @@ static bool setting(struct order *o, const char *w, port_ticks hz)
 
 	value = behind(w, "samples=");
 	if (value)
-		return number(value, &o->options.samples) && o->options.samples;
+		return order_number(value, &o->options.samples) &&
+		       o->options.samples;
 	value = behind(w, "budget_us=");
 	if (value) {
-		if (!number(value, &us))
+		if (!order_number(value, &us))
 			return false;
 		o->options.budget = (port_ticks)((uint64_t)us * hz / 1000000);
 		return true;
 	}
 	o->options.cases = behind(w, "cases=");
-	return o->options.cases;
+	return o->options.cases && is_hex(o->options.cases);
 }
 
-bool order_read(struct order *o, char *text, port_ticks hz)
+const char *order_read(struct order *o, char *text, port_ticks hz)
 {
 	char *w = word(&text);
 
 	*o = (struct order){ .options = { .samples = 1000 } };
 	if (!w)
-		return true;
+		return NULL;
 	o->list = is(w, "list");
 	if (!o->list && !is(w, "run"))
-		return false;
+		return w;
 	while ((w = word(&text)))
-		if (!setting(o, w, hz))
-			return false;
-	return true;
+		if (o->list || !setting(o, w, hz))
+			return w;
+	return NULL;
 }

@@ -11,9 +11,12 @@ struct order {
 
 /*
  * Reads `text`, whose words stay in use; nothing at all is an order to measure
- * everything. Ticks are of a clock of hz; 0: it has none, and no budget. False
- * when it is no order.
+ * everything. Ticks are of a clock of hz; 0: it has none, and no budget.
+ * Returns NULL, or the word for which it is no order.
  */
-bool order_read(struct order *o, char *text, port_ticks hz);
+const char *order_read(struct order *o, char *text, port_ticks hz);
+
+/* Reads a decimal number of 32 bits and nothing else; false: it is none. */
+bool order_number(const char *digits, uint32_t *value);
 
 #endif

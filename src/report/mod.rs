@@ -266,6 +266,8 @@ fn agent(run: &Run) -> Vec<String> {
             run.sessions.len()
         )
     });
+    let unlocked = session_fact(run, "memory_not_locked");
+    parts.extend(unlocked.map(|why| format!("memory not locked ({why})")));
     parts.extend(session_fact(run, "compiler").map(|compiler| format!("built by {compiler}")));
     parts.extend(session_fact(run, "flags").map(str::to_owned));
     parts

@@ -13,11 +13,11 @@ use super::description::{self, Chosen, Description, Places, Source, Way};
 use super::process::{self, last_lines, Work};
 use super::serial::Line;
 use super::spec::{self, Choice};
-use super::stream::{Bounds, Starts, Until};
+use super::stream::{Bounds, Limit, Starts, Until};
 use super::{cache, host, sources, Ending, Order, Orders, Target};
 use crate::filter;
 use crate::interrupt::Interrupt;
-use crate::run::Fact;
+use crate::run::{Fact, Unit};
 
 /// How long writing an image to a board may take.
 const FLASH: Duration = Duration::from_secs(120);
@@ -358,7 +358,10 @@ impl<'a> Described<'a> {
     fn bounds(&self, until: Until) -> Bounds {
         Bounds {
             silence: self.chosen.silence,
-            limit: Some(self.chosen.limit),
+            limit: Some(match (self.chosen.unit, &self.chosen.source) {
+                (Unit::Instructions, Source::Command(_)) => Limit::Work(self.chosen.limit),
+                _ => Limit::Time(self.chosen.limit),
+            }),
             unit: Some(self.chosen.unit),
             baud: match self.chosen.source {
                 Source::Serial { baud, .. } => Some(baud),
@@ -452,6 +455,7 @@ fn quoting(ending: Ending, console: &Path) -> Ending {
         Ending::Silent(_)
         | Ending::Noise { .. }
         | Ending::Limit(_)
+        | Ending::Work(_)
         | Ending::Restarts(_)
         | Ending::Lingers(_)
         | Ending::Unfinished

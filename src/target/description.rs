@@ -13,7 +13,7 @@ use crate::run::Unit;
 /// Time without a record after which a board counts as hung, unless its description says another.
 const SILENCE: f64 = 10.0;
 
-/// Time that a session may take, unless the description says another.
+/// Seconds that a session may take, unless the description says another number.
 const LIMIT: f64 = 60.0;
 
 /// Time that a build may take, unless the description says another.
@@ -205,7 +205,7 @@ pub struct Chosen {
     pub runs: u32,
     /// Time without a record after which it counts as hung.
     pub silence: Duration,
-    /// Time that a session may take.
+    /// Time that a session may take; processor time, where a command counts instructions.
     pub limit: Duration,
 }
 

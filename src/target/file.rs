@@ -108,7 +108,7 @@ fn read(
                 Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(error),
             }
-        } else if let Some(ending) = watch.overdue() {
+        } else if let Some(ending) = watch.overdue(Duration::ZERO) {
             return Ok(ending);
         }
     }

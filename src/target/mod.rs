@@ -111,6 +111,8 @@ pub enum Ending {
     },
     /// The session took longer than it may.
     Limit(Duration),
+    /// Its processes used as much processor time as they may.
+    Work(Duration),
     /// The agent started so often without coming to its end.
     Restarts(u32),
     /// The agent said `bye`, and its process did not end within this time.
@@ -142,6 +144,7 @@ impl Ending {
             Ending::Silent(_)
             | Ending::Noise { .. }
             | Ending::Limit(_)
+            | Ending::Work(_)
             | Ending::Restarts(_)
             | Ending::Lingers(_)
             | Ending::Flood(_) => true,
@@ -194,6 +197,10 @@ impl Ending {
             }
             Ending::Limit(time) => Some(format!(
                 "the session took longer than its limit of {} s",
+                time.as_secs_f64()
+            )),
+            Ending::Work(time) => Some(format!(
+                "the session used up its limit of {} s of processor time",
                 time.as_secs_f64()
             )),
             Ending::Restarts(count) => Some(format!(

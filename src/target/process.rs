@@ -1,6 +1,7 @@
 //! A child process: started as the leader of a group of its own, listened to, and ended with all
 //! of its group.
 
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
+use rustix::param::clock_ticks_per_second;
 use rustix::process::{kill_process_group, waitid, Pid, Signal, WaitId, WaitIdOptions};
 
 use super::stream::{Bounds, Watch, PARTING};
@@ -26,8 +28,12 @@ pub trait Listener {
     /// Takes what came on its standard output; `Some` when it is to be ended.
     fn bytes(&mut self, bytes: &[u8]) -> Option<Ending>;
 
-    /// `Some` when it is to be ended for what it does not do.
-    fn overdue(&self) -> Option<Ending>;
+    /// Whether [`Listener::overdue`] needs to be told the processor time.
+    fn limits_work(&self) -> bool;
+
+    /// `Some` when it is to be ended for what it does not do, or for the processor time `worked`
+    /// that its group has used.
+    fn overdue(&self, worked: Duration) -> Option<Ending>;
 }
 
 /// A session, and who takes its lines.
@@ -41,8 +47,12 @@ impl Listener for Session<'_> {
         self.watch.bytes(bytes, self.take)
     }
 
-    fn overdue(&self) -> Option<Ending> {
-        self.watch.overdue()
+    fn limits_work(&self) -> bool {
+        self.watch.limits_work()
+    }
+
+    fn overdue(&self, worked: Duration) -> Option<Ending> {
+        self.watch.overdue(worked)
     }
 }
 
@@ -146,7 +156,11 @@ impl Listener for Clerk {
         None
     }
 
-    fn overdue(&self) -> Option<Ending> {
+    fn limits_work(&self) -> bool {
+        false
+    }
+
+    fn overdue(&self, _worked: Duration) -> Option<Ending> {
         (self.started.elapsed() >= self.limit).then_some(Ending::Limit(self.limit))
     }
 }
@@ -223,6 +237,7 @@ impl Process {
         let mut error = self.0.stderr.take();
         let mut buffer = vec![0; 64 << 10];
         let mut closed = None;
+        let mut meter = Meter::new(self.pid());
         loop {
             let ready = wait(interrupt, output.as_ref(), error.as_ref())?;
             if ready.interrupt {
@@ -251,7 +266,12 @@ impl Process {
             if closed.is_some_and(|since: Instant| since.elapsed() >= PARTING) {
                 return Ok(Some(Ending::Silent(PARTING)));
             }
-            if let Some(ending) = listener.overdue() {
+            let worked = if listener.limits_work() {
+                meter.read()
+            } else {
+                Duration::ZERO
+            };
+            if let Some(ending) = listener.overdue(worked) {
                 return Ok(Some(ending));
             }
         }
@@ -273,6 +293,56 @@ impl Process {
         let _ = kill_process_group(self.pid(), Signal::KILL);
         self.0.wait()
     }
+}
+
+/// How often the processor time of a group is looked up.
+const METERED: Duration = Duration::from_millis(500);
+
+/// The processor time that the processes of a group have used, those included that have ended and
+/// that one of them waited for.
+struct Meter {
+    group: i32,
+    looked: Instant,
+    worked: Duration,
+}
+
+impl Meter {
+    fn new(leader: Pid) -> Self {
+        Meter {
+            group: leader.as_raw_nonzero().get(),
+            looked: Instant::now(),
+            worked: Duration::ZERO,
+        }
+    }
+
+    /// What it was when it was looked up last.
+    fn read(&mut self) -> Duration {
+        if self.looked.elapsed() >= METERED {
+            self.looked = Instant::now();
+            // A process that has ended meanwhile takes its time along, unless it was waited for.
+            self.worked = self.worked.max(self.look_up());
+        }
+        self.worked
+    }
+
+    fn look_up(&self) -> Duration {
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let stats = processes.filter_map(|entry| fs::read(entry.path().join("stat")).ok());
+        let ticks: u64 = stats.filter_map(|stat| ticks(&stat, self.group)).sum();
+        Duration::from_millis(ticks * 1000 / clock_ticks_per_second().max(1))
+    }
+}
+
+/// The clock ticks that a process of this group has used, by the text of its `/proc/PID/stat`: its
+/// own, and those of its children that have ended. `None` for a process of another group.
+fn ticks(stat: &[u8], group: i32) -> Option<u64> {
+    // Its name, in brackets, may be anything.
+    let name = stat.iter().rposition(|&byte| byte == b')')?;
+    let rest = std::str::from_utf8(&stat[name + 1..]).ok()?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    (fields.get(2)?.parse() == Ok(group)).then_some(())?;
+    let times = fields.get(11..15)?.iter();
+    Some(times.filter_map(|time| time.parse::<u64>().ok()).sum())
 }
 
 /// What can be read.
@@ -376,6 +446,46 @@ mod tests {
         keep(&mut said, b"\none\ntwo\n\nthree\n");
         assert_eq!(said.len(), KEPT);
         assert_eq!(last_lines(&said), "one / two / three");
+    }
+
+    #[test]
+    fn the_time_of_a_group_is_that_of_its_processes_and_their_dead() {
+        let stat = b"7 (a ) R 9) S 1 42 42 0 -1 4194560 1 2 3 4 10 20 300 4000 20 0 1";
+        assert_eq!(ticks(stat, 42), Some(4330));
+        assert_eq!(ticks(stat, 7), None);
+        assert_eq!(ticks(b"7 (cut) S 1 42", 42), None);
+        assert_eq!(ticks(b"", 42), None);
+    }
+
+    /// Ends what has worked for a while, however long it took to.
+    struct Overseer;
+
+    impl Listener for Overseer {
+        fn bytes(&mut self, _bytes: &[u8]) -> Option<Ending> {
+            None
+        }
+
+        fn limits_work(&self) -> bool {
+            true
+        }
+
+        fn overdue(&self, worked: Duration) -> Option<Ending> {
+            (worked >= Duration::from_millis(50)).then_some(Ending::Work(worked))
+        }
+    }
+
+    #[test]
+    fn what_works_too_much_is_ended_and_what_waits_is_not() {
+        let interrupt = Interrupt::install().unwrap();
+        let run = |script: &str| {
+            let child = start(Command::new("sh").args(["-c", script]), Stdio::null()).unwrap();
+            listen(child, &interrupt, &mut Overseer).unwrap()
+        };
+        // The work is a child's.
+        let ended = run("(while :; do :; done) & wait");
+        assert!(matches!(ended, Ended::Stopped(Ending::Work(_))));
+        let ended = run("sleep 2");
+        assert!(matches!(ended, Ended::Alone(status, _, _) if status.success()));
     }
 
     #[test]

@@ -17,6 +17,10 @@ const LONGEST_LINE: usize = 64 << 10;
 /// So many starts without an end are a loop.
 const LOOP: u32 = 3;
 
+/// How many times its limit of processor time a session may take in all: a machine that does so
+/// little of it will not bring it to its end.
+const LAST_RESORT: u32 = 10;
+
 /// How long a source may take to end after the agent said that it is done.
 pub const PARTING: Duration = Duration::from_secs(2);
 
@@ -42,13 +46,23 @@ pub enum Starts {
     Many,
 }
 
+/// What one session may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// This much time.
+    Time(Duration),
+    /// This much processor time of its processes, so that it does not matter what else the machine
+    /// does; [`LAST_RESORT`] times as much time in all.
+    Work(Duration),
+}
+
 /// What one session may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Time without a record after which it counts as hung.
     pub silence: Duration,
-    /// Time that it may take; `None`: no bound.
-    pub limit: Option<Duration>,
+    /// What it may take; `None`: no bound.
+    pub limit: Option<Limit>,
     /// What its `hello` must say of its clock; `None`: anything.
     pub unit: Option<Unit>,
     /// The baud rate of the line that it comes over, if it comes over one.
@@ -157,18 +171,30 @@ impl Watch {
         self.rest
     }
 
-    /// `Some` when the session has to be ended for what it does not do.
+    /// Whether [`Watch::overdue`] needs to be told the processor time.
     #[must_use]
-    pub fn overdue(&self) -> Option<Ending> {
+    pub fn limits_work(&self) -> bool {
+        matches!(self.bounds.limit, Some(Limit::Work(_)))
+    }
+
+    /// `Some` when the session has to be ended for what it does not do, or for the processor time
+    /// `worked` that its processes have used.
+    #[must_use]
+    pub fn overdue(&self, worked: Duration) -> Option<Ending> {
         if self.parting.is_some_and(|since| since.elapsed() >= PARTING) {
             return Some(Ending::Lingers(PARTING));
         }
-        let limit = self
-            .bounds
-            .limit
-            .filter(|&limit| self.started.elapsed() >= limit);
-        if let Some(limit) = limit {
-            return Some(Ending::Limit(limit));
+        let passed = self.started.elapsed();
+        let over = match self.bounds.limit {
+            Some(Limit::Work(limit)) if worked >= limit => Some(Ending::Work(limit)),
+            Some(Limit::Work(limit)) => Some(limit * LAST_RESORT)
+                .filter(|&limit| passed >= limit)
+                .map(Ending::Limit),
+            Some(Limit::Time(limit)) => (passed >= limit).then_some(Ending::Limit(limit)),
+            None => None,
+        };
+        if over.is_some() {
+            return over;
         }
         let silence = self.bounds.silence;
         if self.heard.elapsed() < silence {
@@ -275,7 +301,7 @@ mod tests {
                 ending = watch.bytes(chunk, &mut |line| lines.push(line.to_vec()));
             }
         }
-        let ending = ending.or_else(|| watch.overdue());
+        let ending = ending.or_else(|| watch.overdue(Duration::ZERO));
         (ending, lines, watch.into_rest())
     }
 
@@ -356,10 +382,32 @@ mod tests {
         };
         assert_eq!(now(&[b"\xff\xfe\x00"]), noise);
         let slow = Bounds {
-            limit: Some(Duration::ZERO),
+            limit: Some(Limit::Time(Duration::ZERO)),
             ..impatient.clone()
         };
         assert_eq!(seen(slow, &[]).0, Some(Ending::Limit(Duration::ZERO)));
+    }
+
+    #[test]
+    fn what_counts_instructions_is_limited_by_its_work_first() {
+        let watch = |limit| {
+            let limited = Bounds {
+                limit: Some(Limit::Work(limit)),
+                ..bounds(Until::Bye)
+            };
+            Watch::new(limited, Vec::new())
+        };
+        let (little, much) = (Duration::from_secs(1), Duration::from_secs(1000));
+        assert_eq!(watch(much).overdue(little), None);
+        assert_eq!(watch(much).overdue(much), Some(Ending::Work(much)));
+        // The time that has passed is more than ten times none.
+        let none = Duration::ZERO;
+        assert_eq!(watch(none).overdue(none), Some(Ending::Work(none)));
+        let mut late = watch(little);
+        late.started = Instant::now().checked_sub(10 * little).unwrap();
+        assert_eq!(late.overdue(none), Some(Ending::Limit(10 * little)));
+        late.started = Instant::now().checked_sub(2 * little).unwrap();
+        assert_eq!(late.overdue(none), None);
     }
 
     #[test]

@@ -30,7 +30,7 @@ static void creator(struct km_run *r)
 		thread = kthread_create(body, r, "kernmark/made");
 		stamp(r, 1);
 		if (IS_ERR(thread)) {
-			check(r, false);
+			kernel_failed("kthread_create failed");
 			return;
 		}
 		kthread_bind(thread, raw_smp_processor_id());

@@ -11,21 +11,34 @@
 
 static void *block[BLOCKS];
 
+/* Whether there are all pages of a sample; if not, frees those that there are. */
+static bool all_pages(const struct km_run *r, unsigned int order)
+{
+	uint32_t missing = 0;
+
+	for (uint32_t i = 0; i < r->batch; i++)
+		missing += !block[i];
+	for (uint32_t i = 0; missing && i < r->batch; i++)
+		if (block[i])
+			__free_pages(block[i], order);
+	return !missing;
+}
+
 static void pages(struct km_run *r)
 {
 	unsigned int order = get_order(r->argument);
 
 	for_each_sample(r) {
 		struct page **page = (struct page **)block;
-		bool right = true;
 
 		stamp(r, 0);
 		for_each_repeat(r)
 			*page++ = alloc_pages(GFP_KERNEL, order);
 		stamp(r, 1);
-		for (uint32_t i = 0; i < r->batch; i++)
-			right = right && block[i];
-		check(r, right);
+		if (!all_pages(r, order)) {
+			kernel_failed("alloc_pages failed: no memory");
+			return;
+		}
 		page = (struct page **)block;
 		stamp(r, 2);
 		for_each_repeat(r)
@@ -43,9 +56,11 @@ static void areas(struct km_run *r)
 		stamp(r, 0);
 		area = vmalloc(r->argument);
 		stamp(r, 1);
-		check(r, area);
-		if (area)
-			area[r->argument - 1] = 1;
+		if (!area) {
+			kernel_failed("vmalloc failed: no memory");
+			return;
+		}
+		area[r->argument - 1] = 1;
 		stamp(r, 2);
 		vfree(area);
 		stamp(r, 3);

@@ -8,8 +8,10 @@ static struct rw_semaphore sem[PORT_OBJECTS];
 
 static const char *make(struct km_run *r)
 {
-	for (uint32_t i = 0; i < PORT_OBJECTS; i++)
+	for (uint32_t i = 0; i < PORT_OBJECTS; i++) {
 		init_rwsem(&sem[i]);
+		kernel_own_class(&sem[i]);
+	}
 	return NULL;
 }
 

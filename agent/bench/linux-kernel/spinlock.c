@@ -8,8 +8,10 @@ static spinlock_t lock[PORT_OBJECTS];
 
 static const char *make(struct km_run *r)
 {
-	for (uint32_t i = 0; i < PORT_OBJECTS; i++)
+	for (uint32_t i = 0; i < PORT_OBJECTS; i++) {
 		spin_lock_init(&lock[i]);
+		kernel_own_class(&lock[i]);
+	}
 	return NULL;
 }
 

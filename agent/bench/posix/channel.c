@@ -106,6 +106,7 @@ KM_TABLE(channel) = {
 		.via = CHANNEL ", close",
 		.batch = DESCRIPTORS_BATCH,
 		.batch_least = DESCRIPTORS_LEAST,
+		.setup = pairs_are_freed,
 		.role = { { create_close, KM_LOW, 0 } },
 		.span = {
 			{ .name = "create", .between = "one socketpair" },

@@ -39,6 +39,7 @@ KM_TABLE(socket) = {
 		.via = SOCKET ", close",
 		.batch = DESCRIPTORS_BATCH,
 		.batch_least = DESCRIPTORS_LEAST,
+		.setup = pairs_are_freed,
 		.role = { { create_close, KM_LOW, 0 } },
 		.span = {
 			{ .name = "create", .between = "one socketpair" },

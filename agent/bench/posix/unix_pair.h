@@ -13,6 +13,18 @@
 #define UNIX_PAIR_ROOM 212992
 
 /*
+ * Setup of what makes pairs and closes them: the kernel frees them by RCU, whose
+ * thread works at the priority of KM_LOW and in turns with it.
+ */
+static inline const char *pairs_are_freed(struct km_run *r)
+{
+	(void)r;
+	return port_preempt_rt() ?
+	       "with PREEMPT_RT closing a socket waits for a lock that the thread "
+	       "which frees the ones before it (rcuc) holds" : NULL;
+}
+
+/*
  * NULL, or why there is none. Non-blocking, so that a full buffer is a wrong
  * result and not a hang.
  */

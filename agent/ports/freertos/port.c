@@ -60,11 +60,17 @@ static void say(const char *s)
 	board_write(s, n);
 }
 
-static _Noreturn void die(const char *what)
+static void complain(const char *what, const char *about)
 {
 	say("kernmark-agent: ");
 	say(what);
+	say(about);
 	say("\n");
+}
+
+static _Noreturn void die(const char *what)
+{
+	complain(what, "");
 	board_end(1);
 }
 
@@ -427,18 +433,21 @@ static void session(const struct order *o)
 static void run_orders(void *argument)
 {
 	static char text[ORDER_MAX];
+	const char *wrong;
 	struct order order;
 
 	(void)argument;
 	do {
 		if (!board_order(text, sizeof(text)))
 			die("the order is too long");
-		if (order_read(&order, text, board_emulated() ? 0 : BOARD_HZ))
+		wrong = order_read(&order, text, board_emulated() ? 0 : BOARD_HZ);
+		if (!wrong) {
 			session(&order);
-		else if (board_emulated())
-			die("this is no order");
-		else
-			say("kernmark-agent: this is no order\n");
+			continue;
+		}
+		complain("this is no order: ", wrong);
+		if (board_emulated())
+			board_end(1);
 	} while (!board_emulated());
 	board_end(0);
 }

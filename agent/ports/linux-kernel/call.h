@@ -33,12 +33,17 @@ enum call {
 	CALL_BEGIN,
 	/* Makes a kernel thread for a seat (call_role); returns its id. */
 	CALL_SIT,
-	/* A user thread takes this seat, and goes on when the part runs. */
+	/*
+	 * A user thread takes this seat, and goes on when the part runs;
+	 * -ECANCELED: it will not.
+	 */
 	CALL_ENTER,
 	/* Its body is over. */
 	CALL_LEAVE,
 	/* The context switches of all threads of the part until now. */
 	CALL_COUNT,
+	/* The part will not run: user threads come back from CALL_ENTER. */
+	CALL_ABANDON,
 	/* Runs all threads, in the order of their seats, to their ends. */
 	CALL_RUN,
 	/* Ends the kernel threads. */

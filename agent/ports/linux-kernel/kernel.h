@@ -15,6 +15,7 @@
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/rtmutex.h>
 #include <linux/sched.h>
@@ -32,6 +33,16 @@ static inline void port_go_on(int wrong)
 	if (unlikely(wrong))
 		kthread_complete_and_exit(NULL, 0);
 }
+
+/* Says why the part that runs has failed; the first reason is told. */
+void kernel_failed(const char *why);
+
+/*
+ * Makes a lock a class of its own, as a static one is: lockdep takes it for a
+ * deadlock that a thread holds two of one class.
+ */
+#define kernel_own_class(lock) \
+	lockdep_set_class(lock, (struct lock_class_key *)(lock))
 
 /* port_lacks() keeps these from being called. */
 static inline int port_thread_create(struct port_thread *t,
@@ -249,7 +260,11 @@ static inline void port_cond_broadcast(struct port_cond *c)
 
 static inline void *port_malloc(size_t size)
 {
-	return kmalloc(size, GFP_KERNEL);
+	void *p = kmalloc(size, GFP_KERNEL);
+
+	if (unlikely(!p))
+		kernel_failed("kmalloc failed: no memory");
+	return p;
 }
 
 static inline void port_free(void *p)

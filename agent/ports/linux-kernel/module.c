@@ -31,7 +31,7 @@ static struct {
 	struct seat seat[PORT_THREADS];
 	uint32_t threads;
 	atomic_t entered, left;
-	bool runs;
+	enum { PART_GATHERS, PART_RUNS, PART_ABANDONED } part;
 	wait_queue_head_t changed;	/* entered or left */
 	const struct km_bench *set_up;	/* and not yet torn down */
 } port = { .changed = __WAIT_QUEUE_HEAD_INITIALIZER(port.changed) };
@@ -47,10 +47,13 @@ void port_mutex_init(struct port_mutex *m, enum port_mutex_kind kind)
 	BUILD_BUG_ON(sizeof(struct mutex) > sizeof(m->room));
 	BUILD_BUG_ON(sizeof(struct rt_mutex) > sizeof(m->room));
 	m->inherits = kind == PORT_INHERIT;
-	if (m->inherits)
+	if (m->inherits) {
 		rt_mutex_init(kernel_rt_mutex(m));
-	else
+		kernel_own_class(kernel_rt_mutex(m));
+	} else {
 		mutex_init(kernel_mutex(m));
+		kernel_own_class(kernel_mutex(m));
+	}
 }
 
 void port_cond_init(struct port_cond *c)
@@ -152,7 +155,7 @@ void port_count(struct km_counts *until_now)
 	until_now->switches = switches();
 }
 
-/* Takes a seat; returns when the part runs, or with an error when killed. */
+/* Takes a seat; returns when the part runs, or an error: it will not here. */
 static int enter(struct seat *s)
 {
 	int wrong = 0;
@@ -163,8 +166,10 @@ static int enter(struct seat *s)
 	wake_up(&port.changed);
 	for (;;) {
 		set_current_state(TASK_KILLABLE);
-		if (READ_ONCE(port.runs))
+		if (READ_ONCE(port.part)) {
+			wrong = port.part == PART_RUNS ? 0 : -ECANCELED;
 			break;
+		}
 		if (fatal_signal_pending(current)) {
 			wrong = -EINTR;
 			break;
@@ -244,6 +249,12 @@ static void end_threads(bool kill)
 	port.threads = 0;
 }
 
+void kernel_failed(const char *why)
+{
+	if (!port_shared.wrong[0])
+		strscpy(port_shared.wrong, why, sizeof(port_shared.wrong));
+}
+
 /* The part as the kernel's threads see it. */
 static void view(void)
 {
@@ -283,8 +294,18 @@ static long begin(uint64_t threads)
 	port.threads = (uint32_t)threads;
 	atomic_set(&port.entered, 0);
 	atomic_set(&port.left, (int)threads);
-	port.runs = false;
+	port.part = PART_GATHERS;
+	port_shared.wrong[0] = '\0';
 	return 0;
+}
+
+/* What has entered already, or does so later, goes on. */
+static void let_go(int part)
+{
+	smp_store_mb(port.part, part);
+	for (uint32_t i = 0; i < port.threads; i++)
+		if (READ_ONCE(port.seat[i].entered))
+			wake_up_process(port.seat[i].task);
 }
 
 /* The caller is above all of them, and none runs before it blocks. */
@@ -298,9 +319,7 @@ static long run(void)
 		return wrong;
 	/* No CPU goes away from under its threads. */
 	cpus_read_lock();
-	WRITE_ONCE(port.runs, true);
-	for (uint32_t i = 0; i < port.threads; i++)
-		wake_up_process(port.seat[i].task);
+	let_go(PART_RUNS);
 	wrong = wait_event_killable(port.changed, !atomic_read(&port.left));
 	cpus_read_unlock();
 	return wrong;
@@ -453,6 +472,9 @@ static long call(struct file *file, unsigned int number, unsigned long argument)
 		return 0;
 	case CALL_COUNT:
 		return switches();
+	case CALL_ABANDON:
+		let_go(PART_ABANDONED);
+		return 0;
 	case CALL_RUN:
 		return run();
 	case CALL_END:

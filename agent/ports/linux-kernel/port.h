@@ -26,7 +26,8 @@ typedef uint64_t port_ticks;
 #define PORT_IDIOMS (KM_CONDVAR | KM_QUEUE | KM_STACK | KM_EVENTS)
 #define PORT_THREADS 65
 #define PORT_STAMPS 4096
-#define PORT_OBJECTS 64
+/* Locks that one thread holds at a time: lockdep has room for 48. */
+#define PORT_OBJECTS 32
 
 #define PORT_CLOCK "tsc"
 
@@ -55,7 +56,7 @@ static inline port_ticks port_now(void)
 
 /*
  * Room for the kernel's own objects, which the user side cannot know; module.c
- * checks that they fit.
+ * checks that they fit. With lockdep they are twice as large.
  */
 #define PORT_ROOM(bytes) uint64_t room[(bytes) / 8]
 
@@ -99,16 +100,16 @@ struct port_irq {
 };
 
 struct port_sem {
-	PORT_ROOM(96);
+	PORT_ROOM(128);
 };
 
 struct port_mutex {
 	uint32_t inherits;
-	PORT_ROOM(128);
+	PORT_ROOM(192);
 };
 
 struct port_cond {
-	PORT_ROOM(96);
+	PORT_ROOM(128);
 };
 
 /* What a queue links is the kernel's. */
@@ -118,15 +119,15 @@ struct port_item {
 };
 
 struct port_queue {
-	PORT_ROOM(128);
+	PORT_ROOM(192);
 };
 
 struct port_stack {
-	PORT_ROOM(128);
+	PORT_ROOM(192);
 };
 
 struct port_events {
-	PORT_ROOM(128);
+	PORT_ROOM(192);
 };
 
 #ifdef __KERNEL__

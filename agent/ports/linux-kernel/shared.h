@@ -18,7 +18,7 @@ struct port_shared {
 	struct km_run kernel;
 	struct km_memory memory;
 	struct call_seat seat[PORT_THREADS];
-	char wrong[120];	/* why a benchmark cannot be set up */
+	char wrong[120];	/* why a setup or a part has failed; "": it has not */
 } __attribute__((aligned(4096)));
 
 /* At the start of the shared section. */

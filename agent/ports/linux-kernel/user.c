@@ -3,12 +3,13 @@
  * The user side: runs the cases, prints the records, and makes the user threads
  * of a benchmark. The kernel threads, and what all of them use, the module has.
  *
- *	kernmark-agent [module=FILE] [icount=SHIFT] [cpu=N] [parent=PID] list | run [...]
+ *	kernmark-agent module=FILE [icount=SHIFT] [cpu=N] [parent=PID] list | run [...]
  *
  * What follows list or run is an order, as in order.h. icount= says that an
- * emulator runs this which counts so many instructions as 2^SHIFT ns. As the first process of
- * a machine it takes the words behind `--` of the kernel's command line, prints
- * to the debug console of the emulator, and switches off at the end.
+ * emulator runs this which counts an instruction as 2^SHIFT ns. As the first
+ * process of a machine it takes the words behind `-- kernmark` of the kernel's
+ * command line, prints to the debug console of the emulator, and switches off at
+ * the end.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,6 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../linux-user/cpus.h"
 #include "call.h"
 #include "linux-kernel.h"
 #include "order.h"
@@ -47,6 +49,8 @@ enum { FIFO_LOW = 1, FIFO_HIGH, FIFO_RUNNER };
 #define STACK_SIZE (64 << 10)
 /* A real-time thread that does not block for so long is ended by the kernel. */
 #define FUSE_US 1000000
+/* The word behind which the kernel's command line has the words of this. */
+#define MARK "kernmark"
 /* Longest order. */
 #define ORDER_MAX 2048
 /* The port of the emulator's debug console. */
@@ -73,7 +77,7 @@ static struct {
 	bool first_process;
 	const char *module;
 	size_t used;		/* bytes of output */
-} port = { .cpu = -1, .module = "kernmark.ko" };
+} port = { .cpu = -1 };
 
 uint32_t port_shift;
 int port_device = -1;
@@ -147,24 +151,13 @@ static int policy(enum km_priority priority)
 	return priority == KM_SLICED ? SCHED_RR : SCHED_FIFO;
 }
 
-static bool pin(pid_t task)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)port.cpu, &set);
-	return !sched_setaffinity(task, sizeof(set), &set);
-}
-
 /* Asks the kernel how a thread ran; 0 is the calling one. */
 static void inspect(const struct seat *s, pid_t task, int cpu, struct km_counts *c)
 {
 	enum km_priority priority = s->thread->role->priority;
 	struct sched_param p;
-	cpu_set_t set;
 
-	if (sched_getaffinity(task, sizeof(set), &set) || CPU_COUNT(&set) != 1 ||
-	    !CPU_ISSET((size_t)port.cpu, &set) || cpu != port.cpu)
+	if (!cpus_pinned(task, port.cpu) || cpu != port.cpu)
 		c->strayed++;
 	if (sched_getscheduler(task) != policy(priority) ||
 	    sched_getparam(task, &p) || p.sched_priority != fifo(priority))
@@ -174,32 +167,44 @@ static void inspect(const struct seat *s, pid_t task, int cpu, struct km_counts 
 static void *take_seat(void *argument)
 {
 	struct seat *s = argument;
+	long entered = port_call(CALL_ENTER, port_shared_start, s->number);
 
-	port_operate(CALL_ENTER, port_shared_start, s->number);
+	if (entered == -ECANCELED)
+		return NULL;
+	if (entered)
+		port_call_failed();
 	s->thread->role->body(&port_shared.memory.run);
 	inspect(s, 0, sched_getcpu(), &s->counts);
 	port_operate(CALL_LEAVE, port_shared_start, 0);
 	return NULL;
 }
 
+/* What failed and why; it lasts until the next call. */
+static const char *failed(const char *what, int error)
+{
+	static char text[160];
+
+	snprintf(text, sizeof(text), "%s: %s", what, strerror(error));
+	return text;
+}
+
 static const char *start_user(struct seat *s)
 {
 	struct sched_param p = { .sched_priority = fifo(s->thread->role->priority) };
 	pthread_attr_t attr;
-	cpu_set_t set;
+	struct cpus only;
 	int wrong;
 
-	CPU_ZERO(&set);
-	CPU_SET((size_t)port.cpu, &set);
+	cpus_only(&only, port.cpu);
 	pthread_attr_init(&attr);
 	pthread_attr_setstack(&attr, stacks[s->number], STACK_SIZE);
-	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	pthread_attr_setaffinity_np(&attr, sizeof(only), only.part);
 	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
 	pthread_attr_setschedpolicy(&attr, policy(s->thread->role->priority));
 	pthread_attr_setschedparam(&attr, &p);
 	wrong = pthread_create(&s->id, &attr, take_seat, s);
 	pthread_attr_destroy(&attr);
-	return wrong ? "a user thread could not be made" : NULL;
+	return wrong ? failed("a user thread could not be made", wrong) : NULL;
 }
 
 /* Names a role to the module, by its place in the tables, which it has too. */
@@ -235,11 +240,12 @@ static const char *start_kernel(struct seat *s)
 			      packed(s->thread->role, s->number));
 
 	if (task < 0)
-		return "a kernel thread could not be made";
+		return failed("a kernel thread could not be made", (int)-task);
 	s->task = (pid_t)task;
-	if (!pin(s->task) ||
+	if (!cpus_pin(s->task, port.cpu) ||
 	    sched_setscheduler(s->task, policy(s->thread->role->priority), &p))
-		return "a kernel thread could not be pinned at its priority";
+		return failed("a kernel thread could not be pinned at its priority",
+			      errno);
 	return NULL;
 }
 
@@ -261,24 +267,35 @@ const char *kernel_only_setup(struct km_run *r)
 	return NULL;
 }
 
+/* Ends the threads of a part of which some could not be made. */
+static void abandon(uint32_t begun)
+{
+	port_operate(CALL_ABANDON, port_shared_start, 0);
+	for (uint32_t i = 0; i < begun; i++)
+		if (port.seat[i].thread->user)
+			pthread_join(port.seat[i].id, NULL);
+	port_operate(CALL_END, port_shared_start, 0);
+}
+
 const char *port_run(const struct km_thread *threads, uint32_t n,
 		     struct km_run *r, struct km_counts *counts)
 {
-	const char *wrong = NULL;
+	const char *wrong;
 
 	/* A reader sees which case has begun, should it never end. */
 	flush();
 	if (port_call(CALL_BEGIN, port_shared_start, n))
 		die("CALL_BEGIN", "the module is not of this agent");
-	for (uint32_t i = 0; i < n && !wrong; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		struct seat *s = &port.seat[i];
 
 		*s = (struct seat){ .thread = &threads[i], .number = i };
 		wrong = threads[i].user ? start_user(s) : start_kernel(s);
+		if (wrong) {
+			abandon(i);
+			return wrong;
+		}
 	}
-	/* The others would wait for those that there are not. */
-	if (wrong)
-		die("a part could not begin", wrong);
 	if (port_call(CALL_RUN, port_shared_start, 0))
 		die("CALL_RUN", "it was interrupted");
 	for (uint32_t i = 0; i < n; i++) {
@@ -298,7 +315,7 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 		r->count[i].switches += port_shared.kernel.count[i].switches;
 	r->wrong += port_shared.kernel.wrong;
 	r->bytes += port_shared.kernel.bytes;
-	return NULL;
+	return *port_shared.wrong ? port_shared.wrong : NULL;
 }
 
 /*
@@ -366,8 +383,11 @@ static void unload(void)
 /* One that a killed run left is not used: it may be another build. */
 static void load(void)
 {
-	int file = open(port.module, O_RDONLY | O_CLOEXEC);
+	int file;
 
+	if (!port.module)
+		die("which module is to be loaded", "say module=FILE");
+	file = open(port.module, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
 		die(port.module, strerror(errno));
 	unload();
@@ -385,21 +405,22 @@ static void open_device(void)
 		die("/dev/" CALL_DEVICE, strerror(errno));
 	if (mmap(port_shared_start, size, PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_FIXED, port_device, 0) == MAP_FAILED)
-		die("mmap", "the module is not of this agent");
+		die("mmap", errno == EINVAL ? "the module is not of this agent" :
+		    strerror(errno));
 	if (mlockall(MCL_CURRENT))
 		die("mlockall", strerror(errno));
 }
 
 static void claim_cpu(void)
 {
-	cpu_set_t set;
+	struct cpus allowed;
 
-	if (sched_getaffinity(0, sizeof(set), &set))
+	if (!cpus_allowed(0, &allowed))
 		die("sched_getaffinity", strerror(errno));
-	for (int i = CPU_SETSIZE - 1; i >= 0 && port.cpu < 0; i--)
-		if (CPU_ISSET((size_t)i, &set))
+	for (int i = CPUS_MOST - 1; i >= 0 && port.cpu < 0; i--)
+		if (cpus_have(&allowed, i))
 			port.cpu = i;
-	if (!pin(0))
+	if (!cpus_pin(0, port.cpu))
 		die("cannot run on the CPU that was asked for", strerror(errno));
 }
 
@@ -428,11 +449,11 @@ static void claim_priority(void)
 }
 
 /* Dies with the tool that started it, however that ends. */
-static void follow(const char *parent)
+static void follow(uint32_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
 		die("prctl PR_SET_PDEATHSIG", strerror(errno));
-	if (getppid() != atoi(parent))
+	if ((uint32_t)getppid() != parent)
 		exit(1);
 }
 
@@ -458,16 +479,28 @@ static void introduce(const struct order *o)
 	km_info("cpu", text);
 }
 
+static _Noreturn void wrong_argument(const char *word)
+{
+	fprintf(stderr, "kernmark-agent: wrong argument: %s\n"
+		"usage: kernmark-agent module=FILE [cpu=N] [icount=SHIFT]"
+		" [parent=PID] list\n"
+		"       kernmark-agent ... run [samples=N] [budget_us=N]"
+		" [cases=HEX]\n", word);
+	end(2);
+}
+
 static void session(char *text)
 {
 	struct order order;
+	const char *wrong;
 
 	load();
 	open_device();
 	claim_cpu();
 	claim_clock();
-	if (!order_read(&order, text, port.counts ? 0 : port.hz))
-		die("this is no order", "list, or run [samples=N] [budget_us=N] [cases=HEX]");
+	wrong = order_read(&order, text, port.counts ? 0 : port.hz);
+	if (wrong)
+		wrong_argument(wrong);
 	claim_priority();
 	if (!port.counts)
 		order.options.epoch = port.hz / 1000 * EPOCH_NS / 1000000;
@@ -500,6 +533,15 @@ static const char *behind(const char *text, const char *prefix)
 	return strncmp(text, prefix, n) ? NULL : text + n;
 }
 
+static uint32_t number(const char *word, const char *value, uint32_t most)
+{
+	uint32_t n;
+
+	if (!order_number(value, &n) || n > most)
+		wrong_argument(word);
+	return n;
+}
+
 /* Whether the word is of this program, and not of the order. */
 static bool own_word(const char *word)
 {
@@ -508,14 +550,27 @@ static bool own_word(const char *word)
 	if ((value = behind(word, "module="))) {
 		port.module = value;
 	} else if ((value = behind(word, "cpu="))) {
-		port.cpu = atoi(value);
+		port.cpu = (int)number(word, value, CPUS_MOST - 1);
 	} else if ((value = behind(word, "parent="))) {
-		follow(value);
+		follow(number(word, value, INT32_MAX));
 	} else if ((value = behind(word, "icount="))) {
-		port_shift = (uint32_t)atoi(value);
+		port_shift = number(word, value, 63);
 		port.counts = true;
 	}
 	return value;
+}
+
+/*
+ * The words behind the mark. In front of it Linux has put those of its command
+ * line that it does not know, as what only its boot loader understands.
+ */
+static char **behind_mark(char **word)
+{
+	for (; *word; word++)
+		if (!strcmp(*word, MARK))
+			return word + 1;
+	die("the kernel's command line", "it does not end in `-- " MARK " ORDER`; "
+	    "is there another `--` in it?");
 }
 
 int main(int argc, char **argv)
@@ -524,12 +579,18 @@ int main(int argc, char **argv)
 	size_t used = 0;
 
 	(void)argc;
-	if (getpid() == 1)
+	argv++;
+	if (getpid() == 1) {
 		be_first();
-	for (argv++; *argv && own_word(*argv);)
+		argv = behind_mark(argv);
+	}
+	while (*argv && own_word(*argv))
 		argv++;
-	for (; *argv; argv++)
+	for (; *argv; argv++) {
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s ", *argv);
+		if (used >= sizeof(text))
+			die("the order", "it is too long");
+	}
 	session(text);
 	end(0);
 }

@@ -14,5 +14,10 @@ KM_POSIX(KM_DECLARED)
 
 /* So many microseconds in ticks of port_now(). */
 port_ticks port_ticks_of_us(uint32_t us);
+/*
+ * Whether it is a kernel with PREEMPT_RT: interrupts and what follows them run
+ * in threads, some of them at the priority of KM_LOW.
+ */
+bool port_preempt_rt(void);
 
 #endif

@@ -17,7 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cpus.h"
 #include "linux.h"
+#include "order.h"
 
 /* SCHED_FIFO priorities: low ones, so that the machine's own threads come first. */
 enum { FIFO_LOW = 1, FIFO_HIGH, FIFO_RUNNER };
@@ -52,6 +54,7 @@ static struct {
 	int cpu, other;
 	bool realtime;
 	int realtime_errno;
+	int unlocked;		/* why its memory may be paged out; 0: it may not */
 	port_ticks hz;
 	port_ticks rested;
 	uint32_t reaped;	/* threads made by the benchmark that ended */
@@ -105,15 +108,6 @@ static int policy(enum km_priority priority)
 	return priority == KM_SLICED ? SCHED_RR : SCHED_FIFO;
 }
 
-static int pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof(set), &set);
-}
-
 static int seat_cpu(const struct seat *s)
 {
 	return s->thread->role->flags & KM_OTHER_CPU ? port.other : port.cpu;
@@ -125,10 +119,8 @@ static void inspect(const struct seat *s, struct km_counts *c)
 	enum km_priority priority = s->thread->role->priority;
 	int cpu = seat_cpu(s);
 	struct sched_param p;
-	cpu_set_t set;
 
-	if (sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) != 1 ||
-	    !CPU_ISSET(cpu, &set) || sched_getcpu() != cpu)
+	if (!cpus_pinned(0, cpu) || sched_getcpu() != cpu)
 		c->strayed++;
 	if (port.realtime &&
 	    (sched_getscheduler(0) != policy(priority) ||
@@ -195,7 +187,7 @@ static _Noreturn void be_process(struct seat *s, pid_t parent)
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
-	if (pin(seat_cpu(s)) ||
+	if (!cpus_pin(0, seat_cpu(s)) ||
 	    (port.realtime &&
 	     sched_setscheduler(0, policy(s->thread->role->priority), &p)))
 		_exit(1);
@@ -207,15 +199,14 @@ static int start_thread(struct seat *s)
 {
 	struct sched_param p = parameter(s->thread->role->priority);
 	pthread_attr_t attr;
-	cpu_set_t set;
+	struct cpus only;
 	int wrong;
 
-	CPU_ZERO(&set);
-	CPU_SET(seat_cpu(s), &set);
+	cpus_only(&only, seat_cpu(s));
 	pthread_attr_init(&attr);
 	pthread_attr_setstack(&attr, port.stacks + (size_t)s->number * STACK_SIZE,
 			      STACK_SIZE);
-	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	pthread_attr_setaffinity_np(&attr, sizeof(only), only.part);
 	if (port.realtime) {
 		pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
 		pthread_attr_setschedpolicy(&attr, policy(s->thread->role->priority));
@@ -322,11 +313,30 @@ static const char *no_realtime(void)
 	return text;
 }
 
+/* A broadcast of it wakes more threads than one. */
+static bool broadcasts(const struct km_bench *b)
+{
+	return b->needs & KM_CONDVAR && b->role[0].flags & KM_EACH;
+}
+
+bool port_preempt_rt(void)
+{
+	struct utsname k;
+
+	return !uname(&k) && strstr(k.version, "PREEMPT_RT");
+}
+
 const char *port_lacks(const struct km_bench *b, uint32_t user)
 {
 	(void)user;
 	if (b->needs & KM_PRIORITY && !port.realtime)
 		return no_realtime();
+	if (b->needs & KM_IRQ && port_preempt_rt())
+		return "with PREEMPT_RT the timer expires in a thread of the kernel, "
+		       "which the interrupt only wakes";
+	if (broadcasts(b) && port_preempt_rt())
+		return "with PREEMPT_RT a broadcast lets each thread run "
+		       "before it wakes the next";
 	if (b->needs & KM_SMP && port.other < 0)
 		return "needs a second CPU, and this process may use only one";
 	return NULL;
@@ -522,7 +532,7 @@ static struct km_memory *own_memory(void)
 	if (m == MAP_FAILED || port.gate == MAP_FAILED)
 		die("mmap");
 	/* Only what there is: later mappings are what some benchmarks measure. */
-	mlockall(MCL_CURRENT);
+	port.unlocked = mlockall(MCL_CURRENT) ? errno : 0;
 	/*
 	 * Stacks that the C library allots stay mapped behind their threads, and
 	 * would make a fork the dearer the more threads a case before it had.
@@ -536,35 +546,40 @@ static struct km_memory *own_memory(void)
 	return m;
 }
 
-static void claim_cpus(const char *cpu, const char *other)
-{
-	cpu_set_t set;
+struct arguments {
+	uint32_t samples, budget_us, epoch_ns, burst_us;
+	int cpu, other;		/* -1: none */
+	bool other_said, never_realtime;
+	uint32_t parent;	/* 0: nobody */
+	char **cases;
+};
 
-	port.cpu = port.other = -1;
-	if (sched_getaffinity(0, sizeof(set), &set))
+static void claim_cpus(const struct arguments *a)
+{
+	struct cpus allowed;
+
+	if (!cpus_allowed(0, &allowed))
 		die("sched_getaffinity");
-	if (cpu)
-		port.cpu = atoi(cpu);
-	if (other && strcmp(other, "none"))
-		port.other = atoi(other);
-	for (int i = CPU_SETSIZE - 1; i >= 0; i--) {
-		if (!CPU_ISSET(i, &set))
+	port.cpu = a->cpu;
+	port.other = a->other;
+	for (int i = CPUS_MOST - 1; i >= 0; i--) {
+		if (!cpus_have(&allowed, i))
 			continue;
 		if (port.cpu < 0)
 			port.cpu = i;
-		else if (port.other < 0 && !other && i != port.cpu)
+		else if (port.other < 0 && !a->other_said && i != port.cpu)
 			port.other = i;
 	}
-	if (pin(port.cpu))
+	if (!cpus_pin(0, port.cpu))
 		die("cannot run on the CPU that was asked for");
 }
 
-static void claim_priority(const char *wish)
+static void claim_priority(const struct arguments *a)
 {
 	const struct rlimit fuse = { FUSE_US, 2 * FUSE_US };
 	struct sched_param p = { .sched_priority = FIFO_RUNNER };
 
-	if (wish && !strcmp(wish, "never"))
+	if (a->never_realtime)
 		return;
 	/* Without the fuse, a thread that runs away would keep the CPU. */
 	port.realtime = !setrlimit(RLIMIT_RTTIME, &fuse) &&
@@ -596,41 +611,36 @@ static void introduce(const char *mode)
 		snprintf(text, sizeof(text), "%d", port.other);
 		km_info("other_cpu", text);
 	}
+	if (port.unlocked) {
+		snprintf(text, sizeof(text), "mlockall: %s: allow it to this "
+			 "shell by: sudo prlimit --pid $$ --memlock=unlimited",
+			 strerror(port.unlocked));
+		km_info("memory_not_locked", text);
+	}
 }
 
-struct arguments {
-	const char *samples, *budget_us, *epoch_ns, *burst_us;
-	const char *cpu, *other, *realtime, *parent;
-	char **cases;
-};
-
 /* Dies with the tool that started it, however that ends. */
-static void follow(const char *parent)
+static void follow(uint32_t parent)
 {
 	if (!parent)
 		return;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
 		die("prctl PR_SET_PDEATHSIG");
-	if (getppid() != atoi(parent))
+	if ((uint32_t)getppid() != parent)
 		exit(1);
-}
-
-static uint32_t number(const char *text, uint32_t otherwise)
-{
-	return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
 static void run(const struct arguments *a)
 {
-	struct km_options o = { .samples = number(a->samples, 500) };
+	struct km_options o = { .samples = a->samples };
 	struct km_memory *m = own_memory();
 
-	claim_cpus(a->cpu, a->other);
+	claim_cpus(a);
 	port.hz = measure_hz();
-	claim_priority(a->realtime);
-	o.budget = port_ticks_of_us(number(a->budget_us, 0));
-	o.epoch = port.hz / 1000 * number(a->epoch_ns, 20000) / 1000000;
-	o.burst = port_ticks_of_us(number(a->burst_us, 50000));
+	claim_priority(a);
+	o.budget = port_ticks_of_us(a->budget_us);
+	o.epoch = port.hz / 1000 * a->epoch_ns / 1000000;
+	o.burst = port_ticks_of_us(a->burst_us);
 	introduce("run");
 	port.rested = port_now();
 	if (!*a->cases)
@@ -640,19 +650,63 @@ static void run(const struct arguments *a)
 	km_bye();
 }
 
-static bool option(char *text, const char *key, const char **value)
+/* What follows `key=` in a word, or NULL. */
+static const char *value_of(const char *word, const char *key)
 {
 	size_t n = strlen(key);
 
-	if (strncmp(text, key, n) || text[n] != '=')
+	return strncmp(word, key, n) || word[n] != '=' ? NULL : word + n + 1;
+}
+
+static bool cpu_number(const char *text, int *cpu)
+{
+	uint32_t number;
+
+	if (!order_number(text, &number) || number >= CPUS_MOST)
 		return false;
-	*value = text + n + 1;
+	*cpu = (int)number;
 	return true;
+}
+
+/* Whether the word sets something, and to a value that it can have. */
+static bool setting(struct arguments *a, const char *word)
+{
+	const struct {
+		const char *key;
+		uint32_t *to, least;
+	} numbers[] = {
+		{ "samples", &a->samples, 1 },
+		{ "budget_us", &a->budget_us, 0 },
+		{ "epoch_ns", &a->epoch_ns, 0 },
+		{ "burst_us", &a->burst_us, 0 },
+		{ "parent", &a->parent, 1 },
+	};
+	const char *value;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		value = value_of(word, numbers[i].key);
+		if (value)
+			return order_number(value, numbers[i].to) &&
+			       *numbers[i].to >= numbers[i].least;
+	}
+	value = value_of(word, "cpu");
+	if (value)
+		return cpu_number(value, &a->cpu);
+	value = value_of(word, "other");
+	if (value) {
+		a->other_said = true;
+		return !strcmp(value, "none") || cpu_number(value, &a->other);
+	}
+	value = value_of(word, "realtime");
+	if (!value)
+		return false;
+	a->never_realtime = !strcmp(value, "never");
+	return a->never_realtime || !strcmp(value, "auto");
 }
 
 static int usage(const char *what)
 {
-	fprintf(stderr, "kernmark-agent: unknown argument: %s\n"
+	fprintf(stderr, "kernmark-agent: wrong argument: %s\n"
 		"usage: kernmark-agent list\n"
 		"       kernmark-agent run [samples=N] [budget_us=N] [epoch_ns=N]"
 		" [burst_us=N]\n"
@@ -663,7 +717,10 @@ static int usage(const char *what)
 
 int main(int argc, char **argv)
 {
-	struct arguments a = { 0 };
+	struct arguments a = {
+		.samples = 500, .epoch_ns = 20000, .burst_us = 50000,
+		.cpu = -1, .other = -1,
+	};
 	static char stream[1 << 16];
 
 	setvbuf(stdout, stream, _IOFBF, sizeof(stream));
@@ -677,16 +734,9 @@ int main(int argc, char **argv)
 	}
 	if (argc < 2 || strcmp(argv[1], "run"))
 		return usage(argc < 2 ? "(none)" : argv[1]);
-	argv += 2;
-	while (*argv && (option(*argv, "samples", &a.samples) ||
-			 option(*argv, "budget_us", &a.budget_us) ||
-			 option(*argv, "epoch_ns", &a.epoch_ns) ||
-			 option(*argv, "burst_us", &a.burst_us) ||
-			 option(*argv, "cpu", &a.cpu) ||
-			 option(*argv, "other", &a.other) ||
-			 option(*argv, "realtime", &a.realtime) ||
-			 option(*argv, "parent", &a.parent)))
-		argv++;
+	for (argv += 2; *argv && strchr(*argv, '='); argv++)
+		if (!setting(&a, *argv))
+			return usage(*argv);
 	a.cases = argv;
 	for (; *argv; argv++)
 		if (!km_has(*argv))

@@ -1,0 +1,57 @@
+/*
+ * Sets of CPUs. A cpu_set_t has room for 1024, and the kernel of a machine with
+ * more refuses to fill it. Needs _GNU_SOURCE.
+ */
+#ifndef CPUS_H
+#define CPUS_H
+
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+
+/* Linux knows 8192 at most. */
+#define CPUS_MOST 65536
+
+struct cpus {
+	cpu_set_t part[CPUS_MOST / CPU_SETSIZE];
+};
+
+/* The CPUs on which a thread may run; 0 is the calling one. */
+static inline bool cpus_allowed(pid_t thread, struct cpus *c)
+{
+	CPU_ZERO_S(sizeof(*c), c->part);
+	return !sched_getaffinity(thread, sizeof(*c), c->part);
+}
+
+static inline bool cpus_have(const struct cpus *c, int cpu)
+{
+	return cpu >= 0 && CPU_ISSET_S((size_t)cpu, sizeof(*c), c->part);
+}
+
+/* The set of this CPU alone; of none where there cannot be such a CPU. */
+static inline void cpus_only(struct cpus *c, int cpu)
+{
+	CPU_ZERO_S(sizeof(*c), c->part);
+	if (cpu >= 0)
+		CPU_SET_S((size_t)cpu, sizeof(*c), c->part);
+}
+
+/* Whether a thread may run on this CPU and on no other. */
+static inline bool cpus_pinned(pid_t thread, int cpu)
+{
+	struct cpus c;
+
+	return cpus_allowed(thread, &c) && cpus_have(&c, cpu) &&
+	       CPU_COUNT_S(sizeof(c), c.part) == 1;
+}
+
+/* False: the kernel refuses it; errno says why. */
+static inline bool cpus_pin(pid_t thread, int cpu)
+{
+	struct cpus c;
+
+	cpus_only(&c, cpu);
+	return !sched_setaffinity(thread, sizeof(c), c.part);
+}
+
+#endif

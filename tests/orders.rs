@@ -1,0 +1,92 @@
+//! What the agent of this Linux makes of its arguments, and of a machine that refuses what it asks
+//! for.
+
+// Other test programs need the rest of it.
+#[allow(dead_code)]
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::{here, make, scratch, succeeds};
+use kernmark::run::Outcome;
+use kernmark::session::read;
+
+fn agent() -> PathBuf {
+    let out = scratch("orders");
+    make("linux-user", &out, &[]);
+    out.join("kernmark-agent")
+}
+
+fn run(agent: &Path, words: &[&str]) -> Output {
+    Command::new(agent).arg("run").args(words).output().unwrap()
+}
+
+#[test]
+fn a_wrong_argument_is_refused_by_its_name() {
+    let agent = agent();
+    for wrong in [
+        "samples=abc",
+        "samples=",
+        "samples=0",
+        "samples=-1",
+        "samples=5x",
+        "samples=4294967296",
+        "budget_us=1.5",
+        "epoch_ns=abc",
+        "burst_us= 1",
+        "cpu=xyz",
+        "cpu=-1",
+        "other=xyz",
+        "realtime=maybe",
+        "parent=0",
+        "parent=me",
+        "smaples=5",
+        "clock.reed",
+    ] {
+        for words in [vec![wrong, "clock.read"], vec!["samples=5", wrong]] {
+            let output = run(&agent, &words);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+            assert!(output.stdout.is_empty(), "{words:?}");
+            assert!(
+                said.contains(&format!("wrong argument: {wrong}\n")),
+                "{words:?}: {said}"
+            );
+        }
+    }
+    let output = run(&agent, &["cpu=60000", "clock.read"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the CPU that was asked for"), "{said}");
+}
+
+#[test]
+fn many_cpus_and_unlocked_memory_do_not_end_it() {
+    let out = scratch("orders-refused");
+    let wrapper = out.join("refuses.o");
+    succeeds(
+        Command::new("cc")
+            .args(["-O2", "-Wall", "-Wextra", "-Werror", "-c", "-o"])
+            .arg(&wrapper)
+            .arg(here("tests/fixtures/refuses.c")),
+    );
+    let flags = format!(
+        "LDFLAGS=-Wl,--wrap=sched_getaffinity,--wrap=mlockall {}",
+        wrapper.display()
+    );
+    make("linux-user", &out, &[flags]);
+    let case = "semaphore.give.immediate.user";
+    let output = run(&out.join("kernmark-agent"), &["samples=5", case]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let measured = read(&output.stdout);
+    assert!(!measured.metrics.is_empty());
+    for metric in &measured.metrics {
+        assert_eq!(metric.replicates[0].outcome, Outcome::Ok, "{}", metric.id);
+    }
+    let facts = &measured.sessions[0].facts;
+    let unlocked = kernmark::run::Fact::value_in(facts, "memory_not_locked");
+    let why = unlocked.unwrap_or_else(|| panic!("{facts:?}"));
+    assert!(why.contains("mlockall: Cannot allocate memory"), "{why}");
+}
