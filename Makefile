@@ -1,7 +1,7 @@
 # make run    measure this Linux
 # make test   all that CI runs
-# make bench  how repeatable the results are, beside other tools; whether comparing finds changes
-#             and nothing else; how fast comparing and importing are
+# make bench  run-to-run variation, compared with other tools; whether comparing finds changes and
+#             nothing else, simulated and on real runs; how fast comparing and importing are
 CARGO ?= cargo
 PROGRAM := $(or $(CARGO_TARGET_DIR),target)/release/kernmark
 RUST_NEEDED := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -31,6 +31,7 @@ test: cargo packages
 
 bench: build
 	$(CARGO) bench --locked --quiet --bench compare
+	$(CARGO) bench --locked --quiet --bench verdict
 	$(CARGO) bench --locked --quiet --bench alarms
 	$(CARGO) bench --locked --quiet --bench import
 	$(CARGO) bench --locked --quiet --bench spread

@@ -107,6 +107,7 @@ fn side(
             .collect(),
         is_summary: false,
         exact: None,
+        is_idiom: false,
     };
     let speed: Vec<f64> = (0..replicates).map(|_| SPEED * noise.normal()).collect();
     let mut all = vec![figures(CLOCK.to_owned(), &mut |session| {
@@ -209,10 +210,11 @@ impl Setting {
         let gate = Gate {
             fail_on: vec![Verdict::Regressed],
             quantities: vec![Quantity::P50],
+            judges_idioms: true,
             resolution: 0.1,
             speed: None,
         };
-        for objection in gate.objections(&comparison) {
+        for objection in gate.rule(&comparison).objections {
             match objection {
                 Objection::Speed(_) => counted.speed += 1,
                 Objection::Blind { .. } => counted.blind += 1,

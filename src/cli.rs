@@ -487,6 +487,10 @@ pub struct Judging {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "VERDICT")]
     pub fail_on: Vec<FailOn>,
 
+    /// Let idioms count at the gate too: objects that a port builds of other primitives
+    #[arg(long)]
+    pub idioms: bool,
+
     /// The change that half of the metrics must be able to show, in per cent, for a gate to pass
     /// [default: 10, or twice --margin where that is more]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]

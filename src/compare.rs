@@ -182,6 +182,8 @@ pub struct Compared {
     pub id: String,
     /// The unit of the base, or of the new side where the base has no number.
     pub unit: Unit,
+    /// Whether one side's port builds it of other primitives.
+    pub is_idiom: bool,
     /// The base's median; `None` without a number.
     pub base: Option<Side>,
     /// The new side's; `None` without a number.
@@ -651,6 +653,7 @@ impl Judge<'_> {
         let metric = Compared {
             id: any.id.clone(),
             unit: any.unit,
+            is_idiom: base.into_iter().chain(new).any(|side| side.is_idiom),
             base: side_of(base),
             new: side_of(new),
             judged: Vec::new(),

@@ -3,6 +3,8 @@
 //! A run comes in; for each metric the figures of each replicate go out. Every command takes them
 //! from here, so `run`, `show`, `compare`, `plan`, `noise` and budgets cannot disagree.
 
+use std::collections::HashSet;
+
 use crate::histogram::Histogram;
 use crate::quantity::Quantity;
 use crate::run::{Outcome, Replicate, Run, Statistic, Unit};
@@ -112,6 +114,8 @@ pub struct MetricFigures {
     pub is_summary: bool,
     /// What every replicate equals, where nothing of this metric is noise.
     pub exact: Option<Exact>,
+    /// Whether the port builds it of other primitives ([`crate::run::Entry::idiom`]).
+    pub is_idiom: bool,
 }
 
 impl MetricFigures {
@@ -154,6 +158,12 @@ impl RunFigures {
     /// The figures of all metrics of a run.
     #[must_use]
     pub fn of(run: &Run) -> Self {
+        let idioms: HashSet<&str> = run
+            .catalog
+            .iter()
+            .filter(|entry| entry.idiom)
+            .map(|entry| entry.metric.as_str())
+            .collect();
         let tried = run.metrics.iter().filter(|m| !m.replicates.is_empty());
         let metrics = tried.map(|metric| {
             let group = Group::of(run, metric);
@@ -173,6 +183,7 @@ impl RunFigures {
                     batch: group.ok[0].batch,
                     histogram: group.ok[0].histogram.clone(),
                 }),
+                is_idiom: idioms.contains(metric.id.as_str()),
             }
         });
         RunFigures {

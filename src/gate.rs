@@ -12,10 +12,21 @@ pub struct Gate {
     pub fail_on: Vec<Verdict>,
     /// The quantities whose inconclusiveness counts.
     pub quantities: Vec<Quantity>,
+    /// Whether idioms count, which say more of the port than of the kernel.
+    pub judges_idioms: bool,
     /// The worst resolution over the median of metrics, as a share.
     pub resolution: f64,
     /// The greatest change of the processor's speed that is accepted, as a share.
     pub speed: Option<f64>,
+}
+
+/// What a gate makes of a comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ruling {
+    /// Everything that it does not let through, the gravest first: none where it passes.
+    pub objections: Vec<Objection>,
+    /// How many idioms were compared and do not count.
+    pub ungated: usize,
 }
 
 /// Why a gate does not let a comparison through.
@@ -72,20 +83,26 @@ impl Objection {
 }
 
 impl Gate {
-    /// Everything that the gate does not let through, the gravest first: none where it passes, or
-    /// where nothing was asked.
+    /// What the gate makes of a comparison; nothing where nothing was asked.
     #[must_use]
-    pub fn objections(&self, comparison: &Comparison) -> Vec<Objection> {
+    pub fn rule(&self, comparison: &Comparison) -> Ruling {
         if self.fail_on.is_empty() {
-            return Vec::new();
+            return Ruling::default();
         }
+        Ruling {
+            objections: self.objections(comparison),
+            ungated: self.ungated(comparison),
+        }
+    }
+
+    fn objections(&self, comparison: &Comparison) -> Vec<Objection> {
         let mut objections = Vec::new();
-        let of = |verdict: Verdict| comparison.count(verdict);
-        let open = comparison
-            .metrics
-            .iter()
-            .filter(|metric| self.is_open(metric));
-        let open = open.count();
+        let gated = || {
+            let metrics = comparison.metrics.iter();
+            metrics.filter(|metric| self.gates(metric))
+        };
+        let of = |verdict: Verdict| gated().filter(|metric| metric.verdict == verdict).count();
+        let open = gated().filter(|metric| self.is_open(metric)).count();
         if self.fail_on.contains(&Verdict::Regressed) && of(Verdict::Regressed) > 0 {
             objections.push(Objection::Regressed(of(Verdict::Regressed)));
         }
@@ -122,13 +139,26 @@ impl Gate {
         objections
     }
 
+    /// Whether a metric counts at all.
+    fn gates(&self, metric: &Compared) -> bool {
+        self.judges_idioms || !metric.is_idiom
+    }
+
+    /// How many metrics were compared that do not count.
+    fn ungated(&self, comparison: &Comparison) -> usize {
+        let compared = comparison.metrics.iter();
+        let compared = compared.filter(|metric| metric.basis != Basis::None);
+        compared.filter(|metric| !self.gates(metric)).count()
+    }
+
     /// Whether a metric is one of those that an objection counts.
     #[must_use]
     pub fn refuses(&self, metric: &Compared) -> bool {
-        self.fail_on.iter().any(|verdict| match verdict {
-            Verdict::Inconclusive => self.is_open(metric),
-            verdict => metric.verdict == *verdict,
-        })
+        self.gates(metric)
+            && self.fail_on.iter().any(|verdict| match verdict {
+                Verdict::Inconclusive => self.is_open(metric),
+                verdict => metric.verdict == *verdict,
+            })
     }
 
     /// Whether neither a change nor its absence is shown of what is looked at.

@@ -246,20 +246,22 @@ impl Design {
     #[must_use]
     pub fn test(&self, series: &[Series]) -> Joint {
         let labels = self.labels(series);
-        let statistics: Vec<Statistic> = series.iter().map(|one| self.statistic(one)).collect();
-        let observed: Vec<f64> = statistics
+        let observed: Vec<f64> = series
             .iter()
-            .map(|one| one.of(labels.first()))
+            .map(|one| self.statistic(one).of(&self.is_new))
             .collect();
         let mut rising: Vec<usize> = (0..series.len()).collect();
         rising.sort_by(|a, b| observed[*a].total_cmp(&observed[*b]));
         // From the least statistic to the greatest: the greatest so far of each relabelling.
         let mut greatest = vec![0.0_f64; labels.count];
         let mut p = vec![1.0_f64; series.len()];
+        let mut tables = Vec::new();
         for at in &rising {
+            let statistic = self.statistic(&series[*at]);
+            statistic.fill(&mut tables);
             let mut as_great = 0usize;
             for (greatest, label) in greatest.iter_mut().zip(labels.iter()) {
-                *greatest = greatest.max(statistics[*at].of(label));
+                *greatest = greatest.max(statistic.by_tables(&tables, label));
                 as_great += usize::from(*greatest >= observed[*at] * (1.0 - TIE) - TIE);
             }
             p[*at] = as_great as f64 / labels.count as f64;
@@ -436,10 +438,6 @@ impl Labels {
         self.count += 1;
     }
 
-    fn first(&self) -> &[u8] {
-        &self.bits[..self.bytes]
-    }
-
     fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.bits.chunks_exact(self.bytes.max(1))
     }
@@ -496,15 +494,16 @@ impl Moments {
     }
 }
 
-/// What a subset of eight sessions adds to the new side: sums and squares of values and readings.
+/// What sessions add to the new side: sums and squares of values and of readings.
 type Lanes = [f64; 4];
 
-/// The statistic of one series under any relabelling.
+/// For each eight sessions what each of their subsets adds.
+type Tables = Vec<[Lanes; 256]>;
+
+/// One series, ready for any relabelling.
 struct Statistic {
-    /// For each eight sessions the sums of each of their subsets.
-    tables: Vec<[Lanes; 256]>,
-    /// Which sessions have a value.
-    known: Vec<u8>,
+    /// What each session adds; `None` where it has no value.
+    sessions: Vec<Option<Lanes>>,
     total: Lanes,
     count: f64,
     has_readings: bool,
@@ -514,69 +513,79 @@ struct Statistic {
 
 impl Statistic {
     fn of_values(values: &[f64], readings: Option<&[f64]>, floor: f64, blocks: usize) -> Self {
-        let is_known = |at: usize| {
-            !values[at].is_nan() && readings.is_none_or(|readings| !readings[at].is_nan())
-        };
         let lanes = |at: usize| {
             let (value, reading) = (values[at], readings.map_or(0.0, |readings| readings[at]));
-            [value, value * value, reading, reading * reading]
+            let is_known = !value.is_nan() && !reading.is_nan();
+            is_known.then_some([value, value * value, reading, reading * reading])
         };
-        let mut tables = vec![[[0.0; 4]; 256]; values.len().div_ceil(8)];
-        let mut known = vec![0u8; tables.len()];
-        let mut total = [0.0; 4];
-        let mut count = 0.0;
-        for at in (0..values.len()).filter(|at| is_known(*at)) {
-            known[at / 8] |= 1 << (at % 8);
-            total = plus(total, lanes(at));
-            count += 1.0;
-        }
-        for (chunk, table) in tables.iter_mut().enumerate() {
-            for bit in 0..8 {
-                let at = chunk * 8 + bit;
-                let own = if at < values.len() && is_known(at) {
-                    lanes(at)
-                } else {
-                    [0.0; 4]
-                };
-                for low in 0..1 << bit {
-                    table[low | 1 << bit] = plus(table[low], own);
-                }
-            }
-        }
+        let sessions: Vec<Option<Lanes>> = (0..values.len()).map(lanes).collect();
+        let known = || sessions.iter().flatten();
         Statistic {
-            tables,
-            known,
-            total,
-            count,
+            total: known().fold([0.0; 4], |sum, lanes| plus(sum, *lanes)),
+            count: known().count() as f64,
+            sessions,
             has_readings: readings.is_some(),
             floor,
             blocks,
         }
     }
 
-    /// Its size. A relabelling that leaves too few values on a side for a variance counts as more
-    /// than any that was observed.
-    fn of(&self, label: &[u8]) -> f64 {
+    /// The size under one relabelling, session by session.
+    fn of(&self, is_new: &[bool]) -> f64 {
+        let sessions = self.sessions.iter().zip(is_new);
+        let new = sessions.filter_map(|(lanes, is_new)| lanes.filter(|_| *is_new));
+        let (sum, count) = new.fold(([0.0; 4], 0), |(sum, count), lanes| {
+            (plus(sum, lanes), count + 1)
+        });
+        self.size(sum, count)
+    }
+
+    /// Fills the tables, eight sessions each.
+    fn fill(&self, tables: &mut Tables) {
+        tables.resize(self.sessions.len().div_ceil(8), [[0.0; 4]; 256]);
+        for (table, eight) in tables.iter_mut().zip(self.sessions.chunks(8)) {
+            for bit in 0..8 {
+                let own = eight.get(bit).copied().flatten().unwrap_or([0.0; 4]);
+                for low in 0..1 << bit {
+                    table[low | 1 << bit] = plus(table[low], own);
+                }
+            }
+        }
+    }
+
+    /// The size under one relabelling, eight sessions at once.
+    fn by_tables(&self, tables: &Tables, label: &[u8]) -> f64 {
         let mut new = [0.0; 4];
         let mut count = 0;
-        for ((table, known), bits) in self.tables.iter().zip(&self.known).zip(label) {
-            let bits = bits & known;
-            new = plus(new, table[usize::from(bits)]);
+        for (table, bits) in tables.iter().zip(label) {
+            new = plus(new, table[usize::from(*bits)]);
             count += bits.count_ones();
         }
+        if self.count < self.sessions.len() as f64 {
+            let is_new = |at: usize| label[at / 8] >> (at % 8) & 1 == 1;
+            let missing = self.sessions.iter().enumerate();
+            let missing = missing.filter(|(at, lanes)| lanes.is_none() && is_new(*at));
+            count -= missing.count() as u32;
+        }
+        self.size(new, count)
+    }
+
+    /// The size where the new side has these sums. One that leaves too few values on a side for a
+    /// variance counts as more than any that was observed.
+    fn size(&self, new: Lanes, count: u32) -> f64 {
         let count = f64::from(count);
         let moments = |at: usize| {
-            let side = |count: f64, sum: f64, squares: f64| Sums {
-                count,
-                sum,
-                squares,
+            let base = Sums {
+                count: self.count - count,
+                sum: self.total[at] - new[at],
+                squares: self.total[at + 1] - new[at + 1],
             };
-            let base = side(
-                self.count - count,
-                self.total[at] - new[at],
-                self.total[at + 1] - new[at + 1],
-            );
-            Moments::of(&base, &side(count, new[at], new[at + 1]), self.blocks)
+            let new = Sums {
+                count,
+                sum: new[at],
+                squares: new[at + 1],
+            };
+            Moments::of(&base, &new, self.blocks)
         };
         let Some(values) = moments(0) else {
             return f64::INFINITY;

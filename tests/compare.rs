@@ -12,6 +12,7 @@ use insta::assert_snapshot;
 use kernmark::compare::{Basis, Compared, Comparison, Conditions, Options, Verdict};
 use kernmark::export::{json, markdown};
 use kernmark::floors::Floors;
+use kernmark::gate::Ruling;
 use kernmark::matrix::Column;
 use kernmark::noise::Noise;
 use kernmark::pairing::block_sizes;
@@ -789,7 +790,12 @@ fn all() -> Vec<Case> {
 
 fn shown((_, sides, options): &Case, width: usize, colour: Colour) -> String {
     let comparison = Comparison::of(&sides[0].column.run, &sides[1].column.run, options);
-    table(&comparison, sides, &[], &Style { width, colour })
+    table(
+        &comparison,
+        sides,
+        &Ruling::default(),
+        &Style { width, colour },
+    )
 }
 
 #[test]
@@ -811,12 +817,12 @@ fn a_comparison_is_exported() {
         let name = name.replace(' ', "_");
         assert_snapshot!(
             format!("markdown_{name}"),
-            markdown::comparison(&comparison, &sides, &[])
+            markdown::comparison(&comparison, &sides, &Ruling::default())
         );
         if name == "everything" || name == "emulated" {
             assert_snapshot!(
                 format!("json_{name}"),
-                json::comparison(&comparison, &sides, &[])
+                json::comparison(&comparison, &sides, &Ruling::default())
             );
         }
     }
@@ -855,13 +861,16 @@ fn blocks_and_wider_margins_are_shown() {
         width,
         colour: Colour::Never,
     };
-    assert_snapshot!("table_turns", table(&comparison, &sides, &[], &style(100)));
+    assert_snapshot!(
+        "table_turns",
+        table(&comparison, &sides, &Ruling::default(), &style(100))
+    );
     assert_snapshot!(
         "markdown_turns",
-        markdown::comparison(&comparison, &sides, &[])
+        markdown::comparison(&comparison, &sides, &Ruling::default())
     );
     for width in 60..=140 {
-        for line in table(&comparison, &sides, &[], &style(width)).lines() {
+        for line in table(&comparison, &sides, &Ruling::default(), &style(width)).lines() {
             let fits = line.chars().count() <= width || !line.trim().contains(' ');
             assert!(fits, "at {width}: {line}");
         }
@@ -876,12 +885,12 @@ fn a_comparison_fits_and_steers_nothing() {
         let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
         for text in [
             shown(&case, 80, Colour::Never),
-            json::comparison(&comparison, sides, &[]),
-            markdown::comparison(&comparison, sides, &[]),
+            json::comparison(&comparison, sides, &Ruling::default()),
+            markdown::comparison(&comparison, sides, &Ruling::default()),
         ] {
             assert_eq!(text.chars().find(|c| steers(*c)), None, "{name}: {text}");
         }
-        let page = markdown::comparison(&comparison, sides, &[]);
+        let page = markdown::comparison(&comparison, sides, &Ruling::default());
         assert!(!page.contains("<script"), "{page}");
         let bare = ["\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"]
             .iter()
@@ -928,7 +937,7 @@ fn the_json_of_a_comparison_is_as_its_schema_says() {
     let (sides, comparison) = turns();
     compared.push(("turns", sides, comparison));
     for (name, sides, comparison) in compared {
-        let document = parsed(&json::comparison(&comparison, &sides, &[]));
+        let document = parsed(&json::comparison(&comparison, &sides, &Ruling::default()));
         let errors: Vec<String> = validator
             .iter_errors(&document)
             .map(|e| format!("{}: {e}", e.instance_path()))

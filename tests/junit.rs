@@ -35,6 +35,7 @@ fn every_gate() -> Gate {
     Gate {
         fail_on: Verdict::ALL.to_vec(),
         quantities: vec![Quantity::P50],
+        judges_idioms: true,
         resolution: 0.1,
         speed: None,
     }

@@ -9,7 +9,7 @@ use super::{budget, print, reference as published, saved, style, Failure, Outcom
 use crate::cli::{self, CompareFormat, FailOn};
 use crate::compare::{Comparison, Conditions, Options, Verdict};
 use crate::floors::Floors;
-use crate::gate::{Gate, Objection};
+use crate::gate::{Gate, Objection, Ruling};
 use crate::matrix::Column;
 use crate::quantity::{Margins, Quantity};
 use crate::reference::{self, Agreement, Figure, Pair};
@@ -98,6 +98,7 @@ fn gate(judging: &cli::Judging) -> Gate {
     Gate {
         fail_on: judging.fail_on.iter().map(|on| refused(*on)).collect(),
         quantities: quantities(&judging.only).unwrap_or(vec![Quantity::P50]),
+        judges_idioms: judging.idioms,
         resolution: judging.resolution.unwrap_or_else(|| {
             let margin = margins(&judging.margin).of(Quantity::P50);
             RESOLUTION.max(2.0 * margin)
@@ -121,24 +122,23 @@ fn status(objection: &Objection) -> u8 {
 fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &cli::Judging) -> Outcome {
     let judgement = budget::judge(judging.budget.as_deref(), &sides[1].column.run)?;
     let gate = gate(judging);
-    let objections = gate.objections(comparison);
+    let ruling = gate.rule(comparison);
     let text = match judging.format {
         CompareFormat::Table => {
             let budget = judgement.as_ref();
             let budget = budget.map(|judgement| report::budget::table(judgement, &style()));
-            report::compare::table(comparison, sides, &objections, &style())
+            report::compare::table(comparison, sides, &ruling, &style())
                 + &budget.unwrap_or_default()
         }
         CompareFormat::Json => match &judgement {
             Some(judgement) => {
-                export::json::comparison_within(comparison, sides, &objections, judgement)
+                export::json::comparison_within(comparison, sides, &ruling, judgement)
             }
-            None => export::json::comparison(comparison, sides, &objections),
+            None => export::json::comparison(comparison, sides, &ruling),
         },
         CompareFormat::Md => {
             let budget = judgement.as_ref().map(export::markdown::budget);
-            export::markdown::comparison(comparison, sides, &objections)
-                + &budget.unwrap_or_default()
+            export::markdown::comparison(comparison, sides, &ruling) + &budget.unwrap_or_default()
         }
         CompareFormat::Junit => {
             export::junit::comparison(comparison, sides, &gate, judgement.as_ref())
@@ -147,13 +147,13 @@ fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &cli::Judging) ->
     if let Some(path) = &judging.summary {
         let budget = judgement.as_ref().map(export::markdown::budget);
         let budget = budget.unwrap_or_default();
-        summarise(path, comparison, sides, &objections, &budget)?;
+        summarise(path, comparison, sides, &ruling, &budget)?;
     }
     print(text.as_bytes())?;
     if sides.iter().any(|side| is_damaged(&side.column.run.damage)) {
         return Ok(cli::FAILED);
     }
-    let gate = objections.first().map_or(cli::OK, status);
+    let gate = ruling.objections.first().map_or(cli::OK, status);
     Ok(budget::graver(gate, judgement.as_ref()))
 }
 
@@ -247,7 +247,7 @@ fn summarise(
     path: &Path,
     comparison: &Comparison,
     sides: &[Origin; 2],
-    objections: &[Objection],
+    ruling: &Ruling,
     budget: &str,
 ) -> Result<(), Failure> {
     let failed =
@@ -259,8 +259,7 @@ fn summarise(
     let room = MOST_SUMMARY
         .saturating_sub(there)
         .saturating_sub((head.len() + budget.len() + 1) as u64);
-    let Some(page) =
-        export::markdown::brief_comparison(comparison, sides, objections, room as usize)
+    let Some(page) = export::markdown::brief_comparison(comparison, sides, ruling, room as usize)
     else {
         eprintln!(
             "kernmark: {} has no room for the summary; it may hold 1 MiB",

@@ -12,7 +12,7 @@ use crate::compare::{Basis, Compared, Comparison, Conditions, Judged, Side, Spee
 use crate::conditions::Condition;
 use crate::coverage::Benchmark;
 use crate::explain::{Explanation, Reading, Reckoning};
-use crate::gate::Objection;
+use crate::gate::Ruling;
 use crate::matrix::{Cell, Column, Matrix};
 use crate::plan::{Need, Plan};
 use crate::quantity::Quantity;
@@ -173,12 +173,8 @@ impl<'a> CellOut<'a> {
 /// A comparison, as `doc/compare.schema.json` describes it. What is not available is `null`, never
 /// 0. A document ends with a line end.
 #[must_use]
-pub fn comparison(
-    comparison: &Comparison,
-    sides: &[Origin; 2],
-    objections: &[Objection],
-) -> String {
-    document(&comparison_parts(comparison, sides, objections))
+pub fn comparison(comparison: &Comparison, sides: &[Origin; 2], ruling: &Ruling) -> String {
+    document(&comparison_parts(comparison, sides, ruling))
 }
 
 /// A comparison, and what became of the budget of the new side.
@@ -186,10 +182,10 @@ pub fn comparison(
 pub fn comparison_within(
     comparison: &Comparison,
     sides: &[Origin; 2],
-    objections: &[Objection],
+    ruling: &Ruling,
     judgement: &Judgement,
 ) -> String {
-    let mut parts = comparison_parts(comparison, sides, objections);
+    let mut parts = comparison_parts(comparison, sides, ruling);
     parts.push(("budget", budget(judgement)));
     document(&parts)
 }
@@ -197,7 +193,7 @@ pub fn comparison_within(
 fn comparison_parts(
     comparison: &Comparison,
     sides: &[Origin; 2],
-    objections: &[Objection],
+    ruling: &Ruling,
 ) -> Vec<(&'static str, String)> {
     let sides = sides.iter().map(|side| {
         line(&json!({
@@ -255,7 +251,7 @@ fn comparison_parts(
             "changed": comparison.speed.change().is_some(), "reason": null,
         }),
     };
-    let objections = objections.iter().map(|objection| {
+    let objections = ruling.objections.iter().map(|objection| {
         line(&json!({
             "kind": objection.name(),
             "text": crate::report::compare::objection_text(objection),
@@ -280,6 +276,7 @@ fn comparison_parts(
         ),
         ("resolution", line(&resolution)),
         ("gate", list(objections)),
+        ("ungated", line(&ruling.ungated)),
         (
             "across",
             line(&(comparison.conditions == Conditions::Across)),
@@ -334,6 +331,7 @@ struct ComparedOut<'a> {
     unit: &'static str,
     verdict: &'static str,
     quantity: &'static str,
+    idiom: bool,
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
@@ -360,6 +358,7 @@ impl<'a> ComparedOut<'a> {
             unit: metric.unit.of_figures(),
             verdict: metric.verdict.name(),
             quantity: metric.quantity.key(),
+            idiom: metric.is_idiom,
             ratio: decisive.and_then(|one| one.ratio),
             low: interval.map(|(low, _)| low),
             high: interval.map(|(_, high)| high),

@@ -110,7 +110,7 @@ fn compared(comparison: &Comparison, sides: &[Origin; 2], gate: &Gate) -> Suite 
             Some(Case::broken("compare.stream", name, "damaged", what))
         })
         .collect();
-    let objections = gate.objections(comparison).into_iter();
+    let objections = gate.rule(comparison).objections.into_iter();
     cases.extend(objections.filter(Objection::is_blindness).map(|objection| {
         let name = "the gate can judge".to_owned();
         let what = compare::objection_text(&objection);

@@ -6,7 +6,7 @@ use crate::budget::Judgement;
 use crate::compare::{Comparison, Verdict};
 use crate::coverage::{self, Benchmark};
 use crate::explain::Explanation;
-use crate::gate::Objection;
+use crate::gate::Ruling;
 use crate::matrix::{Column, Matrix};
 use crate::reference::{Dataset, Figure};
 use crate::report::budget;
@@ -268,12 +268,8 @@ pub fn matrix(columns: &[Column]) -> String {
 
 /// A comparison: what was compared, a table of what has a verdict, why the rest has none.
 #[must_use]
-pub fn comparison(
-    comparison: &Comparison,
-    sides: &[Origin; 2],
-    objections: &[Objection],
-) -> String {
-    comparison_with(comparison, sides, objections, &Verdict::ALL)
+pub fn comparison(comparison: &Comparison, sides: &[Origin; 2], ruling: &Ruling) -> String {
+    comparison_with(comparison, sides, ruling, &Verdict::ALL)
 }
 
 /// A comparison in at most `room` bytes: metrics are left out by verdict until it fits, what is
@@ -282,7 +278,7 @@ pub fn comparison(
 pub fn brief_comparison(
     comparison: &Comparison,
     sides: &[Origin; 2],
-    objections: &[Objection],
+    ruling: &Ruling,
     room: usize,
 ) -> Option<String> {
     use Verdict::{Added, Improved, Incomparable, Inconclusive, Missing, Regressed};
@@ -300,7 +296,7 @@ pub fn brief_comparison(
         &[],
     ];
     let pages = choices.into_iter();
-    let mut pages = pages.map(|shown| comparison_with(comparison, sides, objections, shown));
+    let mut pages = pages.map(|shown| comparison_with(comparison, sides, ruling, shown));
     pages.find(|page| page.len() <= room)
 }
 
@@ -308,7 +304,7 @@ pub fn brief_comparison(
 fn comparison_with(
     comparison: &Comparison,
     sides: &[Origin; 2],
-    objections: &[Objection],
+    ruling: &Ruling,
     shown: &[Verdict],
 ) -> String {
     let mut out = String::new();
@@ -331,7 +327,10 @@ fn comparison_with(
         let _ = writeln!(out, "- checked: {}", escape(sentence));
     }
     let _ = writeln!(out, "- **{}**", compare::tally(comparison));
-    for objection in objections {
+    if ruling.ungated > 0 {
+        let _ = writeln!(out, "- {}", escape(&compare::ungated_text(ruling)));
+    }
+    for objection in &ruling.objections {
         let text = compare::objection_text(objection);
         let _ = writeln!(out, "- **the gate fails**: {}", escape(&text));
     }
@@ -368,7 +367,7 @@ fn comparison_with(
         );
         for metric in metrics {
             let row = compare::Row::of(metric);
-            let (id, label) = (code(&row.id), escape(&row.label));
+            let (id, label) = (code(&row.id) + row.mark, escape(&row.label));
             let _ = write!(out, "| {id} | {label} | {} |", row.quantity);
             let improvement = improves.then_some(&row.improvement);
             let figures = [&row.base, &row.new, &row.change].into_iter();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::matrix::{header, write_header};
 use super::number::{change, count, Place};
-use super::row::UNAVAILABLE;
+use super::row::{idiom_legend, IDIOM, UNAVAILABLE};
 use super::terminal::{
     dim_head, head, painted_lines, title, Ink, Style, GAP, INDENT, LONGEST_NAME,
 };
@@ -12,7 +12,7 @@ use super::text::{paragraph, plain};
 use super::{copies, damage, grouped, plural};
 use crate::compare::{Basis, Compared, Comparison, Conditions, Side, Speed, Verdict};
 use crate::conditions::Difference;
-use crate::gate::Objection;
+use crate::gate::{Objection, Ruling};
 use crate::matrix::Column;
 use crate::quantity::Quantity;
 use crate::reference::improvement_text;
@@ -33,7 +33,7 @@ pub struct Origin {
 pub fn table(
     comparison: &Comparison,
     sides: &[Origin; 2],
-    objections: &[Objection],
+    ruling: &Ruling,
     style: &Style,
 ) -> String {
     let mut out = String::new();
@@ -80,13 +80,22 @@ pub fn table(
     }
     out.push('\n');
     paragraph(&mut out, "", &tally(comparison), style.width());
-    for objection in objections {
+    if ruling.ungated > 0 {
+        paragraph(&mut out, "", &ungated_text(ruling), style.width());
+    }
+    for objection in &ruling.objections {
         let mut lines = String::new();
         let text = format!("The gate fails: {}.", objection_text(objection));
         paragraph(&mut lines, "", &text, style.width());
         out.push_str(&painted_lines(*style, Ink::Red, &lines));
     }
     out
+}
+
+/// How many idioms do not count at the gate, in a sentence.
+pub(crate) fn ungated_text(ruling: &Ruling) -> String {
+    let idioms = plural(ruling.ungated as u64, "idiom");
+    format!("{idioms} not gated; --idioms gates them too.")
 }
 
 /// Why the gate does not let a comparison through, and what to do about it: a sentence without its
@@ -313,9 +322,9 @@ pub(crate) fn tally(comparison: &Comparison) -> String {
 }
 
 /// What the marks and columns mean, those that there are.
-pub(crate) fn legend(comparison: &Comparison) -> Vec<&'static str> {
+pub(crate) fn legend(comparison: &Comparison) -> Vec<String> {
     let has = |test: fn(&Compared) -> bool| comparison.metrics.iter().any(test);
-    let mut parts = Vec::new();
+    let mut parts: Vec<&str> = Vec::new();
     if has(|m| m.basis == Basis::Test) {
         parts.push("base, new: geometric means over replicates");
     }
@@ -334,6 +343,10 @@ pub(crate) fn legend(comparison: &Comparison) -> Vec<&'static str> {
              counts from 0.04 down for medians, from 0.01 for tails; the larger one of times and \
              of readings of the clock",
         );
+    }
+    let mut parts: Vec<String> = parts.into_iter().map(str::to_owned).collect();
+    if has(|m| m.is_idiom) {
+        parts.push(idiom_legend());
     }
     parts
 }
@@ -454,6 +467,8 @@ pub(crate) fn adjusted(p: f64) -> String {
 pub(crate) struct Row {
     /// The metric's id, not yet safe to show.
     pub(crate) id: String,
+    /// What follows the id: the mark of an idiom, or nothing.
+    pub(crate) mark: &'static str,
     pub(crate) verdict: Verdict,
     /// The verdict, and how far it reaches.
     pub(crate) label: String,
@@ -491,6 +506,7 @@ impl Row {
         let interval = interval.and_then(|one| one.interval);
         Row {
             id: both_names(metric),
+            mark: if metric.is_idiom { IDIOM } else { "" },
             verdict: metric.verdict,
             label: label(metric),
             quantity: metric.quantity.name(),
@@ -565,7 +581,7 @@ impl Layout {
         let least = title(unit).len();
         let lengths = rows
             .iter()
-            .map(|row| INDENT.len() + plain(&row.id).chars().count());
+            .map(|row| INDENT.len() + plain(&row.id).chars().count() + row.mark.len());
         let name = lengths
             .filter(|length| *length <= LONGEST_NAME)
             .max()
@@ -626,7 +642,7 @@ impl Layout {
     }
 
     fn write_row(&self, out: &mut String, row: &Row, style: Style) {
-        let name = format!("{INDENT}{}", plain(&row.id));
+        let name = format!("{INDENT}{}{}", plain(&row.id), row.mark);
         let mut line = format!("{name:<0$}", self.name);
         if name.chars().count() > self.name {
             out.push_str(&name);
