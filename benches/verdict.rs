@@ -239,6 +239,10 @@ struct Arguments {
     bench: bool,
 }
 
+/// A name, the noise, replicates, how the new side differs, the most alarms that are promised,
+/// and the most of their upper bound, as shares.
+type Case = (&'static str, Shape, (usize, usize), Change, f64, f64);
+
 /// False alarms with noise of many shapes; whether they are few enough.
 fn alarms(comparisons: usize) -> bool {
     const METRICS: usize = 60;
@@ -246,9 +250,6 @@ fn alarms(comparisons: usize) -> bool {
         scatter: 4.0,
         ..NONE
     };
-    /// A name, the noise, replicates, how the new side differs, the most alarms that are promised,
-    /// and the most of their upper bound, as shares.
-    type Case = (&'static str, Shape, (usize, usize), Change, f64, f64);
     let cases: [Case; 7] = [
         ("normal", Shape::Normal, (10, 10), NONE, 0.05, 0.07),
         (

@@ -6,11 +6,13 @@
 //! 1. [`record`] turns one line into a record, a damaged record or log text.
 //! 2. [`session`] follows the records and concludes what they are worth: a [`run::Run`].
 //! 3. [`histogram`] holds the exact distribution of the samples of one metric.
-//! 4. [`stats`] holds the statistics, pure functions with their sources.
+//! 4. [`stats`] and [`permutation`] hold the statistics, pure functions with their sources.
+//!    [`quantity`] names what is judged of a metric, [`figures`] takes it from each replicate.
 //! 5. [`summary`] makes one line per metric of a run: value, interval, tails, status.
-//!    [`matrix`] puts several runs side by side, [`compare`] says whether two differ, [`noise`]
-//!    how far unchanged ones do. [`budget`] says whether a run keeps within absolute limits,
-//!    [`plan`] how many replicates find a change.
+//!    [`matrix`] puts several runs side by side. [`compare`] says whether two differ: within the
+//!    blocks of [`pairing`], under the [`conditions`] and beyond the [`floors`] that [`noise`]
+//!    found; [`gate`] says whether that passes. [`budget`] says whether a run keeps within absolute
+//!    limits, [`plan`] how many replicates find a change.
 //! 6. [`machine`] reads what the machine is; [`doctor`] judges what on it makes numbers worse.
 //! 7. [`report`] makes text for people, [`export`] what other programs read, [`catalog`] the page of all metrics.
 //! 8. [`cli`] takes the arguments apart, [`filter`] picks metrics.

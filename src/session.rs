@@ -386,6 +386,9 @@ impl Reader {
         self.run
             .metrics
             .sort_by_key(|m| entries.get(&m.id).copied().unwrap_or(usize::MAX));
+        for metric in &mut self.run.metrics {
+            metric.replicates.shrink_to_fit();
+        }
         self.run.drop_copies();
         self.run
     }

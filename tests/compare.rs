@@ -696,12 +696,12 @@ fn two_more_runs_seldom_lie_further_apart_than_ten() {
 }
 
 fn sides(base: Run, new: Run) -> [Origin; 2] {
-    [("base", base, "old.km"), ("new", new, "new.km")].map(|(name, run, file)| Origin {
-        files: vec![file.to_owned()],
-        column: Column {
+    [("base", base, "old.km"), ("new", new, "new.km")].map(|(name, run, file)| {
+        let column = Column {
             name: name.to_owned(),
             run,
-        },
+        };
+        Origin::of(vec![file.to_owned()], column)
     })
 }
 

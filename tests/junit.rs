@@ -210,13 +210,11 @@ fn budgets_are_test_cases_too() {
 }
 
 fn side(name: &str, file: &str, run: Run) -> Origin {
-    Origin {
-        files: vec![file.to_owned()],
-        column: Column {
-            name: name.to_owned(),
-            run,
-        },
-    }
+    let column = Column {
+        name: name.to_owned(),
+        run,
+    };
+    Origin::of(vec![file.to_owned()], column)
 }
 
 proptest! {

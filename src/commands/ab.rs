@@ -71,15 +71,16 @@ pub(super) fn ab(arguments: &cli::Ab) -> Outcome {
     let [Some(base), Some(new)] = made else {
         return Ok(status.max(cli::FAILED));
     };
-    let origin = |side: usize, made: &Made| Origin {
-        files: vec![match &made.path {
+    let origin = |side: usize, made: &Made| {
+        let file = match &made.path {
             Some(path) => path.display().to_string(),
             None => specs[side].to_string(),
-        }],
-        column: Column {
+        };
+        let column = Column {
             name: NAMES[side].to_owned(),
             run: shown(made, &arguments.filters),
-        },
+        };
+        Origin::of(vec![file], column)
     };
     let gate = judge(&[origin(0, &base), origin(1, &new)], &arguments.judging)?;
     Ok(if status == cli::INTERRUPTED || gate == cli::OK {

@@ -20,8 +20,21 @@ use crate::{export, report, store};
 
 /// Compares the runs of both sides, shows the verdicts and returns what the gate says.
 pub(super) fn compare(arguments: &cli::Compare) -> Outcome {
-    let mut base = side("base", &arguments.base, &arguments.more_base)?;
+    let is_published = |path: &Path| published::named(path).is_some();
+    // Figures are paired by their metrics, and a budget judges samples.
+    let any_published = is_published(&arguments.base) || is_published(&arguments.new);
+    let brief = |side: Side| {
+        if any_published {
+            side
+        } else {
+            side.without_samples()
+        }
+    };
+    let mut base = brief(side("base", &arguments.base, &arguments.more_base)?);
     let mut new = side("new", &arguments.new, &arguments.more_new)?;
+    if arguments.judging.budget.is_none() {
+        new = brief(new);
+    }
     let pairs = match (&base.figures, &new.figures) {
         (Some(figures), None) => pair(figures, &mut base.origin, &mut new.origin)?,
         (None, Some(figures)) => pair(figures, &mut new.origin, &mut base.origin)?,
@@ -62,13 +75,19 @@ fn compared(sides: &[Origin; 2], judging: &cli::Judging) -> Comparison {
         },
         quantities: quantities(&judging.only).unwrap_or(Quantity::ALL.to_vec()),
     };
-    let [base, new] = sides.each_ref().map(|side| &side.column.run);
+    let runs = sides.each_ref().map(|side| &side.column.run);
     let floors = if judging.no_floors {
         Floors::default()
     } else {
-        floors(&[base, new])
+        floors(&runs)
     };
-    Comparison::with_floors(base, new, &options, &floors)
+    let figures = sides.each_ref().map(Origin::figures);
+    Comparison::of_figures(
+        runs,
+        figures.each_ref().map(AsRef::as_ref),
+        &options,
+        &floors,
+    )
 }
 
 /// The margins that were asked for; one for everything goes before those of single quantities.
@@ -179,6 +198,15 @@ struct Side {
     figures: Option<Vec<Figure>>,
 }
 
+impl Side {
+    fn without_samples(self) -> Self {
+        Side {
+            origin: self.origin.without_samples(),
+            ..self
+        }
+    }
+}
+
 fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Side, Failure> {
     let paths: Vec<&Path> = std::iter::once(first)
         .chain(more.iter().map(PathBuf::as_path))
@@ -207,16 +235,12 @@ fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Side, Failure> {
         }
         seen.push(file);
     }
-    let origin = Origin {
-        files: paths
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect(),
-        column: Column {
-            name: name.to_owned(),
-            run: Run::joined(runs),
-        },
+    let files = paths.iter().map(|path| path.display().to_string());
+    let column = Column {
+        name: name.to_owned(),
+        run: Run::joined(runs),
     };
+    let origin = Origin::of(files.collect(), column);
     Ok(Side { origin, figures })
 }
 

@@ -1,17 +1,19 @@
 //! A comparison: verdict by verdict, each metric with its ratio.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::matrix::{header, write_header};
+use super::matrix::{shared_header, write_header};
 use super::number::{change, count, Place};
 use super::row::{idiom_legend, IDIOM, UNAVAILABLE};
 use super::terminal::{
     dim_head, head, painted_lines, title, Ink, Style, GAP, INDENT, LONGEST_NAME,
 };
 use super::text::{paragraph, plain};
-use super::{copies, damage, grouped, plural};
+use super::{copies, damage, grouped, plural, provenance_parts, Provenance};
 use crate::compare::{Basis, Compared, Comparison, Conditions, Side, Speed, Verdict};
 use crate::conditions::Difference;
+use crate::figures::RunFigures;
 use crate::gate::{Objection, Ruling};
 use crate::matrix::Column;
 use crate::quantity::Quantity;
@@ -25,6 +27,56 @@ pub struct Origin {
     pub files: Vec<String>,
     /// All replicates of these.
     pub column: Column,
+    /// What was taken from samples that are gone.
+    brief: Option<Brief>,
+}
+
+/// What a comparison and its report need of the samples of a run.
+#[derive(Clone, Debug, PartialEq)]
+struct Brief {
+    figures: RunFigures,
+    provenance: Provenance,
+}
+
+impl Origin {
+    /// All replicates of some files.
+    #[must_use]
+    pub fn of(files: Vec<String>, column: Column) -> Self {
+        Origin {
+            files,
+            column,
+            brief: None,
+        }
+    }
+
+    /// The same without its samples, of which only the figures are kept: runs of thousands of
+    /// metrics and many replicates fit into memory one side at a time.
+    #[must_use]
+    pub fn without_samples(mut self) -> Self {
+        let run = &mut self.column.run;
+        self.brief = Some(Brief {
+            figures: RunFigures::of(run),
+            provenance: provenance_parts(run),
+        });
+        run.metrics = Vec::new();
+        self
+    }
+
+    /// The figures of its metrics.
+    #[must_use]
+    pub fn figures(&self) -> Cow<'_, RunFigures> {
+        match &self.brief {
+            Some(brief) => Cow::Borrowed(&brief.figures),
+            None => Cow::Owned(RunFigures::of(&self.column.run)),
+        }
+    }
+
+    fn provenance(&self) -> Provenance {
+        match &self.brief {
+            Some(brief) => brief.provenance.clone(),
+            None => provenance_parts(&self.column.run),
+        }
+    }
 }
 
 /// A comparison as text: what was compared, what changed first, then all else, then the tally and
@@ -51,9 +103,9 @@ pub fn table(
     for sentence in &comparison.published {
         line("checked", sentence);
     }
-    let columns = sides.each_ref().map(|side| side.column.clone());
-    let names = columns.each_ref().map(|column| plain(&column.name));
-    for line in header(&columns) {
+    let names = sides.each_ref().map(|side| plain(&side.column.name));
+    let provenances = sides.each_ref().map(Origin::provenance);
+    for line in shared_header(&names, &provenances) {
         write_header(&mut out, &line, &names, *style);
     }
     let compared: Vec<&Compared> = in_order(comparison);
@@ -423,7 +475,21 @@ pub(super) fn write_remark(out: &mut String, remark: &Remark, style: Style) {
 /// What a reader of the verdicts must know, not yet safe to show.
 pub(crate) fn warnings(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<String> {
     let mut warnings = Vec::new();
-    if !comparison.differences.is_empty() {
+    let units = sides.each_ref().map(|side| {
+        let mut sessions = side.column.run.sessions.iter();
+        sessions.next().map(|session| session.clock.unit)
+    });
+    let never = match units {
+        [Some(base), Some(new)] if base.of_figures() != new.of_figures() => Some([base, new]),
+        _ => None,
+    };
+    if let Some([base, new]) = never {
+        warnings.push(format!(
+            "The base counts {} and the new side {}: these are never compared, with --across either.",
+            base.of_figures(),
+            new.of_figures()
+        ));
+    } else if !comparison.differences.is_empty() {
         if comparison.conditions == Conditions::Across {
             let reasons: Vec<String> = comparison
                 .differences

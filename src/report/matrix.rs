@@ -9,7 +9,9 @@ use super::terminal::{
     INDENT, LONGEST_NAME,
 };
 use super::text::{paragraph, plain};
-use super::{damage, grouped, object, problems, provenance_parts, tally, Problem, TARGET};
+use super::{
+    damage, grouped, object, problems, provenance_parts, tally, Problem, Provenance, TARGET,
+};
 use crate::matrix::{Cell, Column, Difference, Matrix, Mean, Row};
 use crate::run::Unit;
 use crate::summary::Status;
@@ -79,11 +81,15 @@ pub(crate) struct HeaderLine {
 
 /// What was measured in the columns and how.
 pub(crate) fn header(columns: &[Column]) -> Vec<HeaderLine> {
-    let lines: Vec<_> = columns
-        .iter()
-        .map(|column| provenance_parts(&column.run))
-        .collect();
-    let all: Vec<(&'static str, Vec<String>)> = lines.concat();
+    let runs = columns.iter().map(|column| &column.run);
+    let lines: Vec<Provenance> = runs.map(provenance_parts).collect();
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    shared_header(&names, &lines)
+}
+
+/// Where runs of these names came from, with what they share told once.
+pub(super) fn shared_header(names: &[String], lines: &[Provenance]) -> Vec<HeaderLine> {
+    let all: Provenance = lines.concat();
     grouped(&all, |(label, _)| *label)
         .into_iter()
         .map(|(label, _)| {
@@ -96,7 +102,7 @@ pub(crate) fn header(columns: &[Column]) -> Vec<HeaderLine> {
             let own: Vec<(usize, String)> = (0..lines.len())
                 .map(|at| {
                     let own = parts(at).iter().filter(|part| {
-                        !is_shared(part) && (label != TARGET || !says(&columns[at].name, part))
+                        !is_shared(part) && (label != TARGET || !says(&names[at], part))
                     });
                     (at, own.cloned().collect::<Vec<String>>().join("; "))
                 })

@@ -60,8 +60,11 @@ pub fn provenance(run: &Run, summaries: &[Summary]) -> Vec<(&'static str, String
 const CLOCK: &str = "clock";
 pub(crate) const TARGET: &str = "target";
 
+/// Where a run came from: labels, each with its parts.
+pub(crate) type Provenance = Vec<(&'static str, Vec<String>)>;
+
 /// The same, each line in its parts, without what reading the clock costs.
-pub(crate) fn provenance_parts(run: &Run) -> Vec<(&'static str, Vec<String>)> {
+pub(crate) fn provenance_parts(run: &Run) -> Provenance {
     if Fact::value_in(&run.host, IMPORTED).is_some() {
         return of_import(run);
     }
