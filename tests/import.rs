@@ -93,7 +93,7 @@ fn several_files_are_replicates_that_a_test_can_judge() {
     let alone = |verdict| bed.run(&["compare", "base0.log", "new0.log", "--fail-on", verdict]);
     // A gate that cannot judge does not pass.
     alone("regression").expect(5, "no test can judge", "");
-    alone("inconclusive").expect(4, "+20 %", "");
+    alone("inconclusive").expect(4, "+20.0 %", "");
 }
 
 /// Two sentences of Zephyr 2.3 that begin alike, longer than an id.

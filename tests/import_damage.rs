@@ -579,5 +579,5 @@ fn devices_and_pipes_that_nobody_asked_for_do_not_keep_it() {
     let compare = bed.command(&["compare", "log", "log"]).output().unwrap();
     Seen::from(compare).expect(0, "thread.yield.preemptive.ctx.k_to_k", "");
     let latest = bed.command(&["show"]).output().unwrap();
-    Seen::from(latest).expect(1, "", "no run is saved");
+    Seen::from(latest).expect(1, "", "no run of linux is saved");
 }
