@@ -301,7 +301,7 @@ pub struct Replicate {
     /// is `Ok`, and where there is only a summary of them.
     pub histogram: Histogram,
     /// What there is in place of the distribution, where the source tells no more.
-    pub stat: Option<Stat>,
+    pub stat: Option<Box<Stat>>,
     /// The invariants of its case.
     pub proofs: Vec<Proof>,
 }
@@ -319,7 +319,10 @@ impl Replicate {
     /// What its value is.
     #[must_use]
     pub fn statistic(&self) -> Statistic {
-        self.stat.as_ref().map(Stat::statistic).unwrap_or_default()
+        self.stat
+            .as_deref()
+            .map(Stat::statistic)
+            .unwrap_or_default()
     }
 }
 

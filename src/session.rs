@@ -826,7 +826,7 @@ impl Reader {
                 asked: case.asked,
                 cold,
                 histogram,
-                stat,
+                stat: stat.map(Box::new),
                 proofs: case.proofs.clone(),
             });
             places.push((index, replicates.len() - 1));
