@@ -118,23 +118,6 @@ pub fn quantile(histogram: &Histogram, p: f64) -> Option<Ticks> {
     histogram.order_statistic(quantile_rank(histogram.total(), p)?)
 }
 
-/// The quantile `p` of values that were each measured `count` times, in any
-/// order; as [`quantile`].
-#[must_use]
-pub fn weighted_quantile(values: &[(f64, u64)], p: f64) -> Option<f64> {
-    let total = values
-        .iter()
-        .fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
-    let rank = quantile_rank(total, p)?;
-    let mut values = values.to_vec();
-    values.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut below = 0u64;
-    values.into_iter().find_map(|(value, count)| {
-        below = below.saturating_add(count);
-        (below >= rank).then_some(value)
-    })
-}
-
 /// Standard deviation (of a sample, n - 1) over mean; 0.01 is one per cent.
 /// `None` below two values or when the mean is 0.
 #[must_use]
@@ -366,19 +349,6 @@ mod tests {
             let (low, high) = median_interval(&values).unwrap();
             let m = median(&values).unwrap();
             prop_assert!(low <= m && m <= high);
-        }
-
-        #[test]
-        fn weights_are_repetitions(
-            pairs in prop::collection::vec((0u64..1000, 1u64..9), 10..200),
-            p in 0.05..0.95,
-        ) {
-            let histogram: Histogram = pairs.iter().map(|(v, n)| (Ticks(*v), *n)).collect();
-            let weighted: Vec<_> = pairs.iter().map(|(v, n)| (*v as f64, *n)).collect();
-            prop_assert_eq!(
-                weighted_quantile(&weighted, p),
-                quantile(&histogram, p).map(|t| t.0 as f64)
-            );
         }
 
         #[test]
