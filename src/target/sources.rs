@@ -1,10 +1,12 @@
 //! The agent's sources and the descriptions of targets, embedded so that an installed tool needs
 //! no repository.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{flock, FlockOperation};
 
 use super::cache;
 
@@ -50,7 +52,9 @@ pub fn folder() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Makes sure that a folder holds these files. Whoever looks finds all of them or no folder.
+/// Makes sure that a folder holds these files. A folder that holds them all is never touched:
+/// another kernmark may be building from it. One that does not is replaced, by one process at a
+/// time.
 fn written(folder: &Path, sources: &[Source]) -> io::Result<()> {
     let whole = || {
         let same = |source: &Source| {
@@ -62,41 +66,44 @@ fn written(folder: &Path, sources: &[Source]) -> io::Result<()> {
         return Ok(());
     }
     let parent = folder.parent().unwrap_or(Path::new("."));
+    let lock = File::options()
+        .create(true)
+        .append(true)
+        .open(folder.with_extension("lock"))?;
+    flock(&lock, FlockOperation::LockExclusive)?;
+    if whole() {
+        return Ok(());
+    }
     let temporary = tempfile::Builder::new()
         .prefix("agent-")
         .tempdir_in(parent)?;
     for source in sources {
         let path = temporary.path().join(source.path);
         fs::create_dir_all(path.parent().unwrap_or(parent))?;
-        let mut options = OpenOptions::new();
-        let mut file = options
+        let mut file = File::options()
             .write(true)
             .create_new(true)
             .mode(source.mode)
             .open(path)?;
         file.write_all(source.bytes)?;
     }
-    // What is there is not whole: something was deleted from it or changed.
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    match fs::rename(temporary.path(), folder) {
-        // Another kernmark was faster.
-        Err(_) if whole() => Ok(()),
-        Err(error) => Err(error),
-        Ok(()) => {
-            // It has another name now; nothing is left to remove.
-            let _ = temporary.keep();
-            Ok(())
-        }
-    }
+    fs::rename(temporary.path(), folder)?;
+    // It has another name now; nothing is left to remove.
+    let _ = temporary.keep();
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
     use std::os::unix::fs::MetadataExt;
+    use std::sync::Barrier;
+    use std::thread;
 
     const TWO: [Source; 2] = [
         Source {
@@ -127,7 +134,26 @@ mod tests {
         written(&folder, &TWO).unwrap();
         assert_eq!(read("core/a.c"), b"int a;\n");
         let left: Vec<_> = fs::read_dir(parent.path()).unwrap().collect();
-        assert_eq!(left.len(), 1, "{left:?}");
+        assert_eq!(left.len(), 2, "the folder and its lock: {left:?}");
+    }
+
+    #[test]
+    fn a_whole_folder_stays_in_place_while_others_write_it() {
+        for _ in 0..100 {
+            let parent = tempfile::tempdir().unwrap();
+            let folder = parent.path().join("agent-1");
+            let start = Barrier::new(8);
+            let write = || {
+                start.wait();
+                written(&folder, &TWO).unwrap();
+                fs::metadata(&folder).unwrap().ino()
+            };
+            let seen: BTreeSet<u64> = thread::scope(|scope| {
+                let writers: Vec<_> = (0..8).map(|_| scope.spawn(write)).collect();
+                writers.into_iter().map(|w| w.join().unwrap()).collect()
+            });
+            assert_eq!(seen.len(), 1);
+        }
     }
 
     #[test]
