@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
 # make run    measure this Linux
 # make test   all that CI runs
 # make bench  run-to-run variation, compared with other tools; whether comparing finds changes and
@@ -25,6 +26,7 @@ test: cargo packages
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --all-targets --quiet -- -D warnings
 	shellcheck .ci/run $(filter-out %.py,$(wildcard tools/*))
+	tools/check-licences
 	@$(MAKE) --no-print-directory build
 	tools/run-tests $(CARGO) test --locked --no-fail-fast
 	tools/fresh-catalog $(PROGRAM)

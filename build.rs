@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Builds the agent for the Linux it is to stand on, and lists the files that the tool embeds.
 
 use std::fmt::Write;

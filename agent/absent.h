@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Operations that a port lacks: those whose capability is not in PORT_HAS.
  *

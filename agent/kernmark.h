@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * All that a benchmark may use, besides the operations of the port.
  *

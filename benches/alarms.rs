@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Does `kernmark compare` cry wolf on real runs, and does it find what changed?
 //!
 //! 1. *False alarms*: runs of the unchanged machine one after another, each compared with the next

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! How long does it take to compare two runs of 250 metrics and 1,000 samples, with 10, 13 and 30
 //! replicates; and what does the program take for two files of 3,000 metrics, with 10 and 100?
 //!

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! How fast are results of other tools read, and in how much memory?
 //!
 //! `make bench` runs it. What is read is made of the captures of each format: its results alone,

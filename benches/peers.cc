@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The operations of benches/spread.rs as a Google Benchmark user would write
 // them: the peer that kernmark's spread is compared with.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! How far do ten runs on an unchanged machine lie apart?
 //!
 //! For each operation: the coefficient of variation of ten runs' results, by

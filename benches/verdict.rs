@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Does the verdict of `kernmark compare` keep its promises? Simulated comparisons in which what
 //! changed is known.
 //!

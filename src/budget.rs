@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Absolute limits: what a metric may cost at most, whatever it cost before.
 //!
 //! A budget is a file that people write (TOML, described in `doc/ci.md`). Every limit is judged by

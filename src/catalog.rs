@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The catalog as a page, and what other suites call the same metrics.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The arguments. The help, the man page and the completions come from here.
 
 use std::path::PathBuf;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The commands: what each [`cli::Command`] does. Their exit status is returned, never taken.
 
 mod ab;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Did it change? Two sides of replicates, metric by metric, each with a verdict.
 //!
 //! Two runs come in; a [`Comparison`] goes out. The method and its limits are in `doc/method.md`,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The conditions that a run was measured under, and those in which two runs differ.
 
 use std::collections::BTreeSet;

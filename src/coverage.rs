@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Which benchmarks of another suite are measured here, by which target, and why others are not.
 
 use crate::filter;

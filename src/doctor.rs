@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What on this machine makes the numbers worse or impossible, and what to do about it.
 //!
 //! [`examine`] is pure: it judges a [`Machine`] and what [`Probes`] saw of it

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What the cost of a metric is made of: parts that are metrics of their own, and the residual
 //! that is in none of them.
 //!

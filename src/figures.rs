@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The figures of a replicate: its median, its percentiles and its first operation.
 //!
 //! A run comes in; for each metric the figures of each replicate go out. Every command takes them

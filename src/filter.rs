@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Filters over ids: `semaphore`, `semaphore.take`, `sema`, `*.u_to_u`.
 
 use wildmatch::WildMatch;

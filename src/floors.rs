@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Noise floors: below them a change of a metric is none.
 
 use std::collections::BTreeMap;

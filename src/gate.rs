@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The gate: does a comparison let a change through?
 //!
 //! A comparison and what is asked of it come in; every objection goes out. A gate that could not have seen a change objects too: silence is no pass.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The exact distribution of samples: how often each value was measured.
 
 use crate::run::Ticks;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The user's wish to stop: SIGINT, SIGTERM or SIGHUP, as something that can be polled.
 
 use std::io;

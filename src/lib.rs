@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! kernmark: what does each kernel primitive cost, and did it change?
 //!
 //! An agent on the kernel under test prints a stream of records

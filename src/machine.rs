@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The machine a run was made on, read from `/proc`, `/sys` and `/etc`.
 //!
 //! Everything is read below a root directory, so a test can hand in a tree of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The command `kernmark`: arguments in, exit status out. All else is in the library.
 
 use std::process::ExitCode;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Several runs side by side: metric by column, each with its difference to the
 //! first column.
 //!

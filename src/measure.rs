@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! A run: replicates of all cases on one target, within a time budget.
 //!
 //! Each replicate is a fresh process or boot of the agent, with the cases in another

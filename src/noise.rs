@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The noise of a machine: how much unchanged runs vary, and how often `compare` would call that a
 //! change.
 //!

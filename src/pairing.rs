@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Two sides that were measured interleaved: which sessions lie in which block.
 
 use std::collections::BTreeSet;

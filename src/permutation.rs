@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The joint test: which of many quantities changed, when all are judged at once?
 //!
 //! Westfall and Young's step-down maxT (P. H. Westfall, S. S. Young, *Resampling-Based Multiple

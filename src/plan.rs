@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! How many replicates find a change of a given size? An answer for each metric, from a pilot run.
 //!
 //! The method and its limits are in `doc/method.md`, section "How many replicates".

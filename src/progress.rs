@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! One line on standard error that says how far a run is, when a person may be watching.
 
 use std::io::{self, Write};

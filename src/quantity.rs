@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What is judged of a metric: its median, its percentiles and its first operation, each with a
 //! level and a margin of its own.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! One line of a record stream: read with [`parse`], written with [`write()`] and
 //! [`write_hist`]. The grammar is in `doc/protocol.md`.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The published figures of other suites, `reference/` in the repository, which the tool has with
 //! it: what they measured, and which metrics here measure the nearest thing.
 //!

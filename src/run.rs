@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What a record stream says once it has been read: a [`Run`] of [`Metric`]s.
 //!
 //! A bad measurement is a value here ([`Outcome`]), never an error: a run that

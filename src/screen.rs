@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What the terminal can show, if there is one, and how messages come to it.
 
 use std::env;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Follows a record stream line by line and concludes what it is worth: a [`Run`].
 //!
 //! The rules are those of `doc/protocol.md`. Whatever a stream has lost, a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Statistics: pure functions, each with its source.
 //!
 //! All intervals and quantiles of one group of values are *order statistics*: values that were

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Where runs are kept: the record stream itself, one file each, never overwritten.
 //!
 //! While a run is measured its stream grows in a [`Part`], so that a tool that

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What a run says of each metric, in one line: [`Summary`].
 
 use std::collections::HashMap;

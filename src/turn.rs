@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! One kernmark measures at a time: two at once, both at real-time priority, would spoil each other.
 //!
 //! The turn is an advisory lock (`flock`) on an empty file that all users of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Two targets measured in turns, and the noise of unchanged runs, as users see them: with
 //! scripted agents, with this Linux, and with the real FreeRTOS where its tools are here.
 

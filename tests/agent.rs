@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The agent as a whole: its records byte for byte on a scripted kernel, its
 //! core on processors without an operating system, and what its proofs catch
 //! when the port beneath it is sabotaged.

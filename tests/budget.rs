@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Budgets: what the tool says of a run that is over its limits, and its exit status.
 
 #[path = "common/saved.rs"]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The tool as its users see it: arguments, exit status, what is printed, saved and left behind.
 
 #[path = "common/seen.rs"]

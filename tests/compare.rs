@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Whether two runs differ: verdicts on runs made by hand and by simulation, what the report looks
 //! like, and the tool's exit status on saved streams.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Does the agent do what its records say? strace counts the system calls of
 //! whole runs, from outside the agent and by another mechanism of the kernel.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The agent with which `benches/alarms.rs` makes changes that are to be found: without a delay it
 //! is the agent, and a delay shows where it lies and nowhere else.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What a cost is made of: the data names metrics that exist, and the tool shows parts and residual.
 
 // Other test programs need the rest of it.

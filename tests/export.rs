@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Runs in the formats of other programs: two saved runs byte for byte, any run at all as far as
 //! its readers' grammar goes, and the tool itself.
 

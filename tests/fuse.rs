@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! A real-time thread that runs away must not take the machine with it, even
 //! when nobody is left to end it.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! `kernmark import`, and other tools' files where runs are taken, as their users see them.
 
 #[path = "common/seen.rs"]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What is read of captures of other tools. Captures that no tool printed, because they put rare
 //! forms together, are called `forms` or `kinds`.
 //!

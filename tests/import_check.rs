@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What is wrong with figures of other tools, in the words of those tools: what cannot be right has
 //! no number, and what can be right keeps it.
 //!

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Damaged copies of every capture: each gives the right number or none.
 //!
 //! A number is wrong when the undamaged capture has another one under its id, or no such id. Two

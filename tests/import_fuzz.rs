@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Damaged results of other tools: nothing panics, whatever a file says.
 //!
 //! Every format of [`FORMATS`] is tried with small inputs made of its captures, from a fixed seed, so

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Formats of lines, read from what their tools printed.
 //!
 //! The captures in `tests/captures/import` are what the tools print, shortened where this says so:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What is read of the outputs of Zephyr's benchmarks and of its test runner.
 //!
 //! Captures are of tests/captures/import/. Those of `latency_measure` were published by the

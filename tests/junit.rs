@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Comparisons and budgets as JUnit XML, read back by a parser of others.
 
 #[path = "common/saved.rs"]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The agent in kernel mode: Debian's kernel in an emulator, with threads of the
 //! kernel and of a process in every pairing.
 

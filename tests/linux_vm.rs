@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Linux in kernel and user mode in a machine of QEMU, and the sandboxed and nested Linux beside
 //! it, as users see them. Needs Debian's packages from its mirror; the golden values are of one
 //! version of them.

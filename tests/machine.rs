@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The machine and its doctor, on trees of files that stand for other machines.
 
 use std::collections::{BTreeMap, BTreeSet};

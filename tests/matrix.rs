@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Runs side by side, as users see them; with the real FreeRTOS where its tools are here.
 
 // Other test programs need the rest of it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What the agent of this Linux makes of its arguments, and of a machine that refuses what it asks
 //! for.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What `kernmark plan` says of pilots.
 
 #[path = "common/saved.rs"]

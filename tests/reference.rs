@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The published figures in `reference/`: whole, readable and true to themselves.
 
 // Other test programs need the rest of it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What reports and exports look like, on runs made by hand: every output is
 //! compared with a snapshot, and what must hold of all of them is checked.
 

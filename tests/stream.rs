@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Damages realistic streams at random and checks that what still has a number
 //! has exactly the right one.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Targets other than this Linux, as users see them: what `--on` names, what goes wrong with it,
 //! and what is saved of it.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The verdict of `kernmark compare` on streams made by hand, by its exit status: what changed must
 //! be found, and a gate that could not have seen a change must not pass.
 

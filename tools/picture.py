@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
 """tools/picture.py TITLE < CAPTURE > SVG: what a terminal showed, as a picture.
 
 CAPTURE is text with the escape sequences of bold, dim and the eight colours,

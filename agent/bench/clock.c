@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* What measuring itself costs. */
 #include "kernmark.h"
 

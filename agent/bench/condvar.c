@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * A wait may return without a signal. So what is waited for is a count of
  * signals, changed under the mutex: a waiter that returns early finds it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 #include "kernmark.h"
 
 /* Two events, to be waited for, and one that nobody waits for. */

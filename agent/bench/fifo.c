@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 #include "queue.h"
 
 static uint32_t place(uint32_t i, uint32_t n)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 #include "kernmark.h"
 
 /* Blocks of one sample are held together; they come to this many bytes at most. */

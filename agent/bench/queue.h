@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The bodies that fifo.c and lifo.c share. The operations are constants of the
  * including file and every body is inlined there, so that no call through a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 #include "record.h"
 
 /* Room that every record keeps for " *" and the check sum. */

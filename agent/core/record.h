@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Records: lines of the stream that doc/protocol.md describes. */
 #ifndef KM_RECORD_H
 #define KM_RECORD_H

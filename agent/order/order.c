@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 #include "order.h"
 
 /* The next word of a text, which ends in a NUL then; NULL: there is none. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The order of a session: doc/protocol.md. */
 #ifndef ORDER_H
 #define ORDER_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What several benches need.
 
 use std::process::{Child, Command};

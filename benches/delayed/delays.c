@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* KERNMARK_DELAYS lists the turns of each delay, as in 12,0,340; what it lacks is 0. */
 #include "delays.h"
 

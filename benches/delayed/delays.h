@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The operations that can be delayed, and for how long they are. */
 #ifndef DELAYS_H
 #define DELAYS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The port linux-user with a delay of known size in front of ten operations: a
  * change that is there to be found. How long the delays are is said when the

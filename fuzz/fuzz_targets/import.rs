@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Arbitrary bytes as the results of another tool.
 //!
 //! `KERNMARK_FUZZ_FORMAT` names one format; without it the format is found, and each is tried.

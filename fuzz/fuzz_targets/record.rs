@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Arbitrary bytes as a stream, and as the bodies of records with right check sums.
 #![no_main]
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The command `ab`: measures two targets in turns and compares them.
 
 use std::path::{Path, PathBuf};

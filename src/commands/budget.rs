@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The option `--budget` of several commands: limits from a file, and what they make of a run.
 
 use std::fs;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The command `compare`: whether two saved runs differ.
 
 use std::fs::{self, OpenOptions};

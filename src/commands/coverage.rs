@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! `kernmark list --coverage`: which benchmarks of another suite are measured here.
 
 use super::{print, style, Failure, Outcome};

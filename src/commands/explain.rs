@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The command `explain`: what a metric's cost is made of.
 
 use super::{chosen, print, reference as published, saved, style, Failure, Outcome};

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The command `import`: the results of another tool as a saved run.
 
 use std::ffi::OsStr;

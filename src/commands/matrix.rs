@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The command `matrix`: a run of each target and variant, side by side.
 
 use super::run::{check, measure_target, plan_target, shown, Made};

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The command `noise`: how far unchanged runs lie apart on this machine.
 
 use super::run::{measure_target, shown};

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The command `plan`: how many replicates find a change, from a pilot.
 
 use super::{chosen, picked, print, saved, style, Failure, Outcome};

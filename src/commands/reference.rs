@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! `kernmark list --reference` and `kernmark show reference:...`: published figures.
 
 use std::path::Path;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The command `run`: makes a run of a target, saves it and shows it.
 
 use std::io::{self, Write};

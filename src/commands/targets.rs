@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The command `targets`: what `--on` can name.
 
 use serde::Serialize;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Bencher Metric Format, JSON that `bencher run --adapter json` reads (bencher.dev).
 
 use serde::Serialize;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! CSV (RFC 4180, lines end in LF), a header line first; what is not available is an empty field.
 //! Text that a spreadsheet would take for a formula begins with an apostrophe.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Fuchsia's `fuchsiaperf.json`, a list of test cases with their values.
 
 use serde::Serialize;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! JSON that `benchmark-action/github-action-benchmark` reads with `tool: customSmallerIsBetter`.
 
 use serde::Serialize;

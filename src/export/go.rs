@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The Go benchmark data format (golang.org/design/14313-benchmark-format) with the unit metadata
 //! of golang.org/issue/43744, which `benchstat` reads.
 

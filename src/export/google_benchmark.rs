@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! JSON as Google Benchmark writes it (`--benchmark_format=json`, schema version 1), which its
 //! `compare.py` reads, and what else reads results of that library.
 

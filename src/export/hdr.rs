@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The interval log of `HdrHistogram`, version 1.3, with histograms of encoding V2.
 
 use std::fmt::Write;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! JSON, as `doc/run.schema.json` describes it: whole documents, a metric a line.
 
 use std::collections::HashMap;

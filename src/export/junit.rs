@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! JUnit XML, as Jenkins, GitLab and the reporters of other services read it.
 //!
 //! Nobody has specified the format. What is written here is what the schemas of Jenkins' xUnit

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! A submission to KCIDB, `KernelCI`'s database: JSON of its I/O schema 5.3.
 
 use serde_json::{json, Map, Value};

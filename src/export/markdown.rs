@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Markdown as GitHub reads it.
 
 use std::fmt::Write;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Runs and catalogs in formats that other programs read: our own, and those of others
 //! ([`FOREIGN`], `doc/formats.md`).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! `OpenMetrics` text, version 1.0.0, which Prometheus reads.
 
 use std::collections::BTreeSet;

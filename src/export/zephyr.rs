@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The console output of Zephyr's `tests/benchmarks/latency_measure`, from which twister takes
 //! records by the regular expression in that benchmark's `testcase.yaml`.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Bencher Metric Format: what `bencher run --adapter json` reads, what its other adapters make, and what
 //! kernmark exports.
 //!

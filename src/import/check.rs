@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What is wrong with the figures of other tools: a figure that cannot be right has no number.
 //!
 //! Each check answers to something that published logs hold: suites that print zeros and say

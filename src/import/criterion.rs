@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! criterion, the benchmarks of Rust: what versions 0.3 to 0.8 leave in `target/criterion`, and
 //! `cargo criterion --message-format=json`.
 //!

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! cyclictest and the other rt-tests: what they print, and `--json=FILE`.
 //!
 //! Lines, of cyclictest 0.3 to 2.x (and signaltest, which prints the second without `I:`):

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Fuchsia: `*.fuchsiaperf.json` and `*.fuchsiaperf_full.json`, what its performance tests write
 //! (`perftest`, `fuchsia-criterion`, sl4f).
 //!

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Go's benchmark format (golang.org/design/14313-benchmark-format), as `go test -bench` of all
 //! versions prints it and benchstat reads it.
 //!

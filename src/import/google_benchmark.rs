@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Google Benchmark: `--benchmark_format=json` and `--benchmark_out`, of 1.0 to 1.9.
 //!
 //! Of each of `benchmarks`: `name`, `run_name` and `run_type` (since 1.5), `aggregate_name` (since

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Google Benchmark's table on the console, and that of Zircon's microbenchmarks of 2017 and 2018,
 //! which were printed by it.
 //!

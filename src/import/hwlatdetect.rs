@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! hwlatdetect (rt-tests), versions 0.8 to 2.x.
 //!
 //! - `hwlatdetect:  test duration 120 seconds`, then `Latency threshold: 10us`, `Sample window:` and

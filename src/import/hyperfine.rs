@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! hyperfine: `--export-json` of 1.0 to 1.20.
 //!
 //! Of each of `results`: `command`, `times` (wall-clock seconds, one for each run), `exit_codes`

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! JMH, the benchmarks of Java: `-rf json`, versions 1.0 to 1.37.
 //!
 //! Of each result: `benchmark`, `mode`, `params`, `threads` and `primaryMetric`. A fork is a process, so it

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Objects of a JSON document, which say where in it they are when something is wrong with them.
 
 use serde_json::Value;

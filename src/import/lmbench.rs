@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! lmbench 2 and 3: result files (`results/SYSTEM/HOST.0`) and what single tools print.
 //!
 //! - `[lmbench3.0 results for Linux host 6.14.0 ...]`, `[LMBENCH VERSION: lmbench-3alpha4]`,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The tables of lmbench's `make see` (`getsummary`), versions 2 and 3.
 //!
 //! ```text

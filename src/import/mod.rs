@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Results of other tools, as runs.
 //!
 //! Each format is one file here with its [`Format`]: what it looks like, and how it is read. A format

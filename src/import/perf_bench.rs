@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! perf bench, of Linux 2.6.34 to 6.x: the default output of one benchmark, several, or `all`.
 //!
 //! - `# Running 'sched/pipe' benchmark:`, under `all` `# Running sched/pipe benchmark...`.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! pytest-benchmark: `--benchmark-json`, `--benchmark-save` and `--benchmark-autosave`, versions 3 to 5.
 //!
 //! Of each of `benchmarks`: `fullname` and `stats`. With `--benchmark-json` and `--benchmark-save-data`

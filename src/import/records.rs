@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What was imported as a record stream, so that it is kept, shown and compared like any run.
 
 use std::collections::{HashMap, HashSet};

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! rtla timerlat, of Linux 5.17 on: `hist` and `top`.
 //!
 //! `rtla timerlat hist`:

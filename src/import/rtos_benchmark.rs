@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! rtos-benchmark (Zephyr project): the console's output.
 //!
 //! All revisions since 2020 print the same on Zephyr, FreeRTOS, `NuttX`, RTEMS and `VxWorks`:

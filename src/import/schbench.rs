@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! schbench: what it prints, and `-j`, all versions since 2016.
 //!
 //! - `Wakeup Latencies percentiles (usec) runtime 30 (s) (255474 total samples)` begins a block; before 2023

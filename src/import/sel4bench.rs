@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! sel4bench: the JSON that it prints since 2016, as a file or between `JSON OUTPUT` and
 //! `END JSON OUTPUT` in the log of a console.
 //!

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What the formats of lines have in common: where a line ends, what a console put around it, and
 //! numbers.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Thread-Metric, the suite of Express Logic (now Eclipse `ThreadX`) for any RTOS.
 //!
 //! Each of its eight tests is a program of its own that runs until it is stopped, and says after

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Zephyr's test runner: what `twister` recorded of the consoles of benchmarks, in `twister.json`
 //! (3.6 and later) and `recording.csv` (2.6 and later).
 //!

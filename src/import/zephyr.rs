@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What the logs of all Zephyr applications have in common: the banner of a boot, the mark at the
 //! end, and labels before a line.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Zephyr: `tests/benchmarks/app_kernel`, all versions, and `tests/benchmarks/sys_kernel`, 1.0 to 4.x.
 //!
 //! `app_kernel` prints a box:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Zephyr: `tests/benchmarks/latency_measure`, in all its forms.
 //!
 //! Up to 2.3 it prints a box. A section has a title and one or two figures, in ticks of the system

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Zephyr: benchmarks of the test framework (`ZTEST_BENCHMARK`, 4.4 and later), as CSV
 //! (`CONFIG_ZTEST_BENCHMARK_OUTPUT_CSV`) and as text.
 //!

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! A run beside its budget: what is over, what cannot be judged, and how many limits are kept.
 
 use std::fmt::Write;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What `kernmark run --check` says: whether everything can be measured, without the numbers.
 
 use std::fmt::Write;

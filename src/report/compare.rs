@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! A comparison: verdict by verdict, each metric with its ratio.
 
 use std::borrow::Cow;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The findings of `kernmark doctor` as text.
 
 use super::terminal::{Colour, Style};

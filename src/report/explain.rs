@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What a cost is made of: its parts, and what is in none of them.
 
 use std::fmt::Write;

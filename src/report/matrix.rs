@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The matrix of several runs: metric by column, with differences to the first column.
 
 use std::fmt::Write;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What people read: each report is text made from values, without I/O.
 
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What was found of the noise of a machine, as text for people.
 
 use std::fmt::Write;

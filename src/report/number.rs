@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Numbers as people read them.
 //!
 //! No figure is rounded by more than a hundredth of itself: it has three significant digits at

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! How many replicates find a change, as a table.
 
 use std::fmt::Write;

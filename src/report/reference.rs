@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Published figures: which datasets there are, and one of them as it was published.
 
 use std::fmt::Write;

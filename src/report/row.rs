@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! One metric as the cells of a table.
 
 use super::number::{self, Place};

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Reports for the terminal: the table of a run, one distribution, the catalog.
 
 use std::fmt::Write;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Text from elsewhere made safe to show, and lines filled with words.
 
 /// The text without anything that steers a terminal, reorders what is read or gives a command to a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Builds the image of a described target: looks for the programs it needs, calls its build, reads
 //! what the build says of itself.
 

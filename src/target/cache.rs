@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The folder below the user's cache directory: what can be made again.
 
 use std::env;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! A target that a description names: found, built, started, listened to.
 
 use std::collections::HashMap;

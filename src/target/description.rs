@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The description of a target (TOML), and what it says for one board and its variants. Pure.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! A shell command whose standard output is the stream.
 
 use std::process::{Command, Stdio};

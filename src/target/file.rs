@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! A stream that was saved, or that comes over a pipe.
 
 use std::fs::File;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The machine the tool stands on: the embedded agent as a process in a group of its own.
 
 use std::env;

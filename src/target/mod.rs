@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Where record streams come from: one [`Target`] per way to run an agent.
 
 pub mod build;

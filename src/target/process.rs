@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! A child process: started as the leader of a group of its own, listened to, and ended with all
 //! of its group.
 

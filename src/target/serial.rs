@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! A serial line: raw, 8 data bits, no parity, 1 stop bit.
 
 use std::fs::File;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The agent's sources and the descriptions of targets, embedded so that an installed tool needs
 //! no repository.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What `--on` says: which target is measured. Pure.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Watches the bytes of one session as they come: cuts them into lines, and tells when the session
 //! is over or has gone wrong. No input or output; whoever reads hands the bytes over.
 

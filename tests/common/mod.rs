@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What several test programs need: to build an agent, and to say what cannot be tested here.
 
 use std::fs;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Saved runs made by hand.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! Images of the port to `FreeRTOS`, built once each, and what they print in the emulator.
 
 use std::collections::{BTreeMap, HashMap};

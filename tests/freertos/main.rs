@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! The port to `FreeRTOS`: that it counts exactly, always the same, what its
 //! variants change, and that it notices when the kernel beneath it is sabotaged.
 

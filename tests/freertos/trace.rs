@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
 //! What a run must have printed, worked out from the emulator's trace of every
 //! instruction: the clock's readings are found by their addresses, and their
 //! times are the numbers of the instructions, not what the clock said.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Blocks of so many instructions that do nothing, in place of the portable
  * benchmarks: in the table of the first of them, so that a port needs no change.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * A bare x86 processor in an emulator that counts instructions: a tick of its
  * time stamp counter is one executed instruction, exactly.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A multiboot header, a stack, and away. */
 	.section .multiboot, "a"
 	.long 0x1badb002, 0, -0x1badb002

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * The user side of the port without its module: what it lists, and what it says
  * of each case that it skips. A case that it would run fails here.

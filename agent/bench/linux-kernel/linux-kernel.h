@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Benchmarks of what Linux has in kernel mode alone. Their bodies and setups are
  * compiled for the module only; its user side, which runs the cases, has their

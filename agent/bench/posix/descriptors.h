@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What the benchmarks of objects behind descriptors share: making and closing
  * such objects, and moving bytes through a pair of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Ping-pong: one side asks, the other answers, and both block in between.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What the benchmarks of this folder share. */
 #ifndef POSIX_H
 #define POSIX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A connected pair of local sockets that never blocks and holds a whole sample. */
 #ifndef UNIX_PAIR_H
 #define UNIX_PAIR_H

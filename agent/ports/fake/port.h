@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * A kernel that is a script: its clock moves only as written here, and its
  * threads take turns by one rule. So every byte of a run is the same on every

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What goes wrong in a part, and when. */
 #ifndef SCRIPT_H
 #define SCRIPT_H

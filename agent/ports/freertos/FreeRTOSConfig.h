@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The configuration that is measured: what most projects start from, with the
  * tick off, so that every instruction counted was asked for. The Makefile

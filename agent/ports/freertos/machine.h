@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What port.c needs of a board besides its board.h. A board is a folder in
  * boards/: board.mk names its processor and its files, board.h says

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * FreeRTOS. An operation is the call of the kernel's API that its manual names
  * for it; with the MPU the same calls pass the kernel's own checks.

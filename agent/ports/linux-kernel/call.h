@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only */
 /* What the two sides of the port say to each other. */
 #ifndef CALL_H
 #define CALL_H

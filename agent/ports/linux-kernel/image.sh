@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
 # image.sh OUT KERNEL: builds the module and its user side for a kernel, and
 # writes what kernel that is to OUT/facts. KERNEL is one of Debian's (see
 # kernel.sh); `this`, the one that runs here; or a path, with a slash: of a

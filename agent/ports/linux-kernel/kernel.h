@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only */
 /*
  * The operations in the kernel. Each is there as kernel_..., which returns an
  * error when the thread is killed while it blocks: that is what the ioctl

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
 # kernel.sh KERNEL CACHE: makes CACHE/KERNEL, which has Debian's kernel as
 # vmlinuz, what modules for it are built with as build/, and its release as
 # release. KERNEL is cloud, generic, rt or backports. Nothing is installed, and

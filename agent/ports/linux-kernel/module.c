@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
 /*
  * The kernel's side: a device that runs kernel threads of a benchmark, carries
  * out operations for its user threads, and shares the benchmarks' variables.
@@ -536,4 +536,4 @@ static struct miscdevice device = {
 module_misc_device(device);
 
 MODULE_DESCRIPTION("kernmark's agent in kernel mode");
-MODULE_LICENSE("GPL");
+MODULE_LICENSE("Dual MIT/GPL");

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only */
 /*
  * Linux, kernel mode and user mode: one kernel object, used by threads of the
  * kernel, which call its functions, and by threads of a process, which reach

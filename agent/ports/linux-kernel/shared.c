@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
 /* Compiled for both sides, as the benchmarks are. */
 #include "linux-kernel.h"
 #include "shared.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only */
 /* What both sides of the port see of a part that runs. */
 #ifndef SHARED_H
 #define SHARED_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
 /*
  * The user side: runs the cases, prints the records, and makes the user threads
  * of a benchmark. The kernel threads, and what all of them use, the module has.

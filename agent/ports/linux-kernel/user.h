@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only */
 /* The operations in user mode: each is one ioctl of the module's device. */
 #ifndef PORT_USER_H
 #define PORT_USER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Sets of CPUs. A cpu_set_t has room for 1024, and the kernel of a machine with
  * more refuses to fill it. Needs _GNU_SOURCE.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What agent/bench/posix may use of this port, besides POSIX and Linux. */
 #ifndef PORT_LINUX_H
 #define PORT_LINUX_H

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: MIT OR Apache-2.0
 # uml.sh CONSOLE AGENT ARGUMENT...: runs the agent as the only program of a Linux
 # that is a process, of the program linux.uml. Its root is this machine's, of
 # which it changes nothing; its console goes to the file CONSOLE. The same script

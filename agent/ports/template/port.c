@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 #include "kernmark.h"
 
 const struct km_bench *const port_tables[] = { KM_PORTABLE(KM_LISTED) NULL };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* A thread that reads and writes what belongs to the kernel, its heap. */
 #include "kernmark.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What one thread or process does for another is lost now and then: every
  * seventh call that should wake, signal, send, yield to, end or wait for

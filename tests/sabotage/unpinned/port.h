@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Nobody is pinned: the calls that should do it do nothing and say that they did. */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Nobody has a priority: the calls that should give it do nothing and say that they did. */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* A board of which only the emulator's is used. */
 #include "emulator.h"
 #include "machine.h"

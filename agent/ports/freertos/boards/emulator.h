@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Calls of the emulator by the program that it runs: Arm IHI 0203, semihosting. */
 #ifndef EMULATOR_H
 #define EMULATOR_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * The kernel fills and copies with these when it creates a task. They are ours
  * so that a count does not depend on which C library a toolchain comes with.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* All that the kernel and the compiler want of a C library; libc/string.c has it. */
 #ifndef STRING_H
 #define STRING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The clock stands still. */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H

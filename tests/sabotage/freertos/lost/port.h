@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What one thread does for another is lost now and then: every seventh call of
  * a benchmark that should give, send, set, resume, yield or interrupt does nothing.

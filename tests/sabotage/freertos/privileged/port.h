@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* User threads have all privileges of the kernel. */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H

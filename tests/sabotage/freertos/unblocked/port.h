@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Nobody blocks: a call of a benchmark that should wait returns at once instead. */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H

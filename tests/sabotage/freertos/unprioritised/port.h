@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* All threads of a benchmark are equal: only the runner is above them. */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* No kernel thread blocks on a semaphore or a completion, nor does the kernel for a user thread. */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Cortex-M: the clock, the interrupt, and what the kernel must know of them. */
 #ifndef ARM_H
 #define ARM_H

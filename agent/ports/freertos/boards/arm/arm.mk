@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
 cross := arm-none-eabi-
 kernel_sources := $(if $(MPU),portable/Common/mpu_wrappers.c \
 	portable/Common/mpu_wrappers_v2.c \

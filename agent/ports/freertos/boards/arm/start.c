@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* Cortex-M: vectors and memory. Register numbers: Armv7-M Architecture Reference Manual. */
 #include "board.h"
 #include "machine.h"

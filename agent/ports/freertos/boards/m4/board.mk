@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
 include boards/arm/cortex-m4.mk
 sources += boards/stm32/stm32.c
 include += -Iboards/stm32

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Arm's MPS2 images: the free-running counter of the FPGA's I/O block. */
 #ifndef BOARD_H
 #define BOARD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* RISC-V of 32 bits, in machine mode: the clock, and the interrupt. */
 #ifndef RISCV_H
 #define RISCV_H

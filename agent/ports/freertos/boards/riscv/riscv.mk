@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
 ifneq ($(MPU),)
 $(error the variant userspace needs an MPU port of the kernel: boards m4, m3, an386, an385)
 endif

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* RISC-V: memory, and traps. Numbers: The RISC-V Instruction Set Manual, volume II. */
 #include "board.h"
 #include "machine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* STM32F205 and F405: USART1 on PA9 and PA10, TIM2 as the clock. */
 #ifndef BOARD_H
 #define BOARD_H

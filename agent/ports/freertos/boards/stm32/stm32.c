@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * The chip, or an emulator of it. Register names and numbers: RM0090 (STM32F4),
  * RM0033 (STM32F2), Armv7-M Architecture Reference Manual.

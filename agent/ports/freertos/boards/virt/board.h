@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* RISC-V, QEMU's virt. */
 #ifndef BOARD_H
 #define BOARD_H
