@@ -26,7 +26,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
 use common::Load;
-use kernmark::stats;
+use kernmark::statistics::order;
 use serde_json::Value;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -295,7 +295,7 @@ fn achieved(bench: &mut Bench, turns: &[u64; 10]) -> Result<[f64; 10]> {
             ratios.push(relative(&new)? / relative(&base)?);
         }
     }
-    Ok(ratios.map(|ratios| stats::median(&ratios).map_or(f64::NAN, |median| median - 1.0)))
+    Ok(ratios.map(|ratios| order::median(&ratios).map_or(f64::NAN, |median| median - 1.0)))
 }
 
 /// Chooses the turns of each delay, and says what they achieve.
@@ -360,7 +360,7 @@ fn report_alarms(title: &str, comparisons: &[Compared]) -> bool {
          95 % confidence); besides, exit status 4 in {} (the processor's speed), 5 in {} (too \
          coarse)",
         100.0 * alarmed as f64 / all as f64,
-        100.0 * stats::most_probable_share(alarmed, all),
+        100.0 * order::most_probable_share(alarmed, all),
         ended(UNCLEAR),
         ended(BLIND),
     );
@@ -447,7 +447,7 @@ fn found(comparisons: &[Compared], metric: &str) -> (usize, f64) {
     let ratios: Vec<f64> = judged().map(|judged| judged.ratio).collect();
     (
         judged().filter(|j| j.verdict == "regressed").count(),
-        stats::median(&ratios).unwrap_or(f64::NAN),
+        order::median(&ratios).unwrap_or(f64::NAN),
     )
 }
 

@@ -15,9 +15,9 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use kernmark::compare::{Comparison, Options};
-use kernmark::record;
-use kernmark::session;
+use kernmark::judge::compare::{Comparison, Options};
+use kernmark::stream::record;
+use kernmark::stream::session;
 
 const METRICS: usize = 250;
 /// Those of a large run, and their samples.

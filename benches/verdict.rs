@@ -14,14 +14,14 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use kernmark::compare::{Comparison, Options, Verdict};
-use kernmark::figures::{MetricFigures, ReplicateFigures, RunFigures};
-use kernmark::floors::Floors;
-use kernmark::gate::{Gate, Objection};
-use kernmark::quantity::Quantity;
-use kernmark::run::{Run, Statistic, Unit, CLOCK};
-use kernmark::stats;
-use kernmark::summary::Status;
+use kernmark::judge::compare::{Comparison, Options, Verdict};
+use kernmark::judge::figures::{MetricFigures, ReplicateFigures, RunFigures};
+use kernmark::judge::floors::Floors;
+use kernmark::judge::gate::{Gate, Objection};
+use kernmark::judge::quantity::Quantity;
+use kernmark::judge::summary::Status;
+use kernmark::statistics::order;
+use kernmark::stream::run::{Run, Statistic, Unit, CLOCK};
 
 /// Standard deviations between replicates of p50, p90, p99, p99.9 and cold, as shares.
 const SPREAD: [f64; 5] = [0.01, 0.012, 0.08, 0.13, 0.13];
@@ -200,7 +200,7 @@ impl Setting {
         let judged = others.iter().flat_map(|metric| &metric.judged);
         let mut judged = judged.filter_map(|one| Some(one.p? <= one.quantity.level()));
         counted.significant += usize::from(judged.any(|significant| significant));
-        let found = |metric: &kernmark::compare::Compared| match self.change.only {
+        let found = |metric: &kernmark::judge::compare::Compared| match self.change.only {
             Some(quantity) => metric
                 .judged_as(quantity)
                 .is_some_and(|one| one.verdict == Verdict::Regressed),
@@ -309,7 +309,7 @@ fn alarms(comparisons: usize) -> bool {
         };
         let counted = simulate(setting, comparisons, 100 + 10 * at as u64);
         let share = |count: usize| count as f64 / comparisons as f64;
-        let bound = stats::most_probable_share(counted.alarms, comparisons);
+        let bound = order::most_probable_share(counted.alarms, comparisons);
         println!(
             "| {name} | {}/{} | {comparisons} | {} ({:.1} %) | {:.1} % | {:.1} % | {:.1} % | {:.1} % |",
             replicates.0,

@@ -2,68 +2,38 @@
 
 //! kernmark: what does each kernel primitive cost, and did it change?
 //!
-//! An agent on the kernel under test prints a stream of records
-//! (`doc/protocol.md`); everything else happens here:
+//! An agent on the kernel under test prints a stream of records (`doc/protocol.md`); everything
+//! else happens here. These are the rooms, in the order in which a run passes through them. Each
+//! uses only those above it; `tests/rooms.rs` checks that.
 //!
-//! 1. [`record`] turns one line into a record, a damaged record or log text.
-//! 2. [`session`] follows the records and concludes what they are worth: a [`run::Run`].
-//! 3. [`histogram`] holds the exact distribution of the samples of one metric.
-//! 4. [`stats`] and [`permutation`] hold the statistics, pure functions with their sources.
-//!    [`quantity`] names what is judged of a metric, [`figures`] takes it from each replicate.
-//! 5. [`summary`] makes one line per metric of a run: value, interval, tails, status.
-//!    [`matrix`] puts several runs side by side. [`compare`] says whether two differ: within the
-//!    blocks of [`pairing`], under the [`conditions`] and beyond the [`floors`] that [`noise`]
-//!    found; [`gate`] says whether that passes. [`budget`] says whether a run keeps within absolute
-//!    limits, [`plan`] how many replicates find a change.
-//! 6. [`machine`] reads what the machine is; [`doctor`] judges what on it makes numbers worse.
-//! 7. [`report`] makes text for people, [`export`] what other programs read, [`catalog`] the page of all metrics.
-//! 8. [`cli`] takes the arguments apart, [`filter`] picks metrics.
-//! 9. [`measure`] makes a run of a [`target`]; [`progress`] and [`interrupt`] are its eyes and ears; [`screen`] knows the terminal,
-//!    [`turn`] keeps other runs away.
-//! 10. [`store`] keeps runs as files.
-//! 11. [`import`] reads the results of other tools.
-//! 12. [`reference`] reads the published figures of other suites; [`coverage`] says which of their
-//!     benchmarks are measured here.
-//! 13. [`explain`] says what the cost of a metric is made of.
+//! | room | what it holds |
+//! | --- | --- |
+//! | [`base`] | text, numbers, the terminal, signals: knows nothing of measuring |
+//! | [`stream`] | a line becomes a record, records become a [`stream::run::Run`] |
+//! | [`machine`] | what the machine is, and what on it disturbs measurements |
+//! | [`target`] | where a record stream comes from: this Linux, an emulator, a board, a file |
+//! | [`measure`] | makes a run of a target |
+//! | [`statistics`] | order statistics, permutation tests |
+//! | [`import`] | the results of other tools as runs |
+//! | [`files`] | saved runs, and the published figures of other suites |
+//! | [`judge`] | what a metric costs, whether it changed, whether a gate passes |
+//! | [`report`] | text for people |
+//! | [`export`] | text for other programs |
+//! | [`commands`] | the command line |
 //!
-//! A bad measurement is a value in the run ([`run::Outcome`]), never an error.
+//! A bad measurement is a value in the run ([`stream::run::Outcome`]), never an error.
 
 #[macro_use]
-pub mod screen;
+pub mod base;
 
-pub mod budget;
-pub mod catalog;
-pub mod cli;
 pub mod commands;
-pub mod compare;
-pub mod conditions;
-pub mod coverage;
-pub mod doctor;
-pub mod explain;
 pub mod export;
-pub mod figures;
-pub mod filter;
-pub mod floors;
-pub mod gate;
-pub mod histogram;
+pub mod files;
 pub mod import;
-pub mod interrupt;
+pub mod judge;
 pub mod machine;
-pub mod matrix;
 pub mod measure;
-pub mod noise;
-pub mod pairing;
-pub mod permutation;
-pub mod plan;
-pub mod progress;
-pub mod quantity;
-pub mod record;
-pub mod reference;
 pub mod report;
-pub mod run;
-pub mod session;
-pub mod stats;
-pub mod store;
-pub mod summary;
+pub mod statistics;
+pub mod stream;
 pub mod target;
-pub mod turn;

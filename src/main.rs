@@ -5,10 +5,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use kernmark::cli::{Arguments, FAILED, USAGE};
+use kernmark::base::screen::tell;
+use kernmark::base::text::plain;
+use kernmark::commands::arguments::{Arguments, FAILED, USAGE};
 use kernmark::commands::{self, Failure};
-use kernmark::report::text::plain;
-use kernmark::screen::tell;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();

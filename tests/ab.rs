@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use common::skipped;
 use kernmark::machine::Machine;
-use kernmark::record;
+use kernmark::stream::record;
 use rustix::process::{kill_process, Pid, Signal};
 use seen::Seen;
 use serde_json::Value;

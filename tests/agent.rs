@@ -16,8 +16,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{here, make, scratch, skipped, succeeds};
-use kernmark::run::{Damage, Entry, Outcome, Replicate, Run};
-use kernmark::session::read;
+use kernmark::stream::run::{Damage, Entry, Outcome, Replicate, Run};
+use kernmark::stream::session::read;
 
 /// What a case without a failure in it is called here.
 fn verdict(outcome: &Outcome) -> &str {

@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use kernmark::record;
+use kernmark::stream::record;
 use rustix::process::{kill_process, Pid, Signal};
 use seen::Seen;
 

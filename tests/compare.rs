@@ -11,17 +11,17 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use insta::assert_snapshot;
-use kernmark::compare::{Basis, Compared, Comparison, Conditions, Options, Verdict};
 use kernmark::export::{json, markdown};
-use kernmark::floors::Floors;
-use kernmark::gate::Ruling;
-use kernmark::matrix::Column;
-use kernmark::noise::Noise;
-use kernmark::pairing::block_sizes;
-use kernmark::quantity::{Margins, Quantity, MEDIANS_LEVEL};
+use kernmark::judge::compare::{Basis, Compared, Comparison, Conditions, Options, Verdict};
+use kernmark::judge::floors::Floors;
+use kernmark::judge::gate::Ruling;
+use kernmark::judge::matrix::Column;
+use kernmark::judge::noise::Noise;
+use kernmark::judge::pairing::block_sizes;
+use kernmark::judge::quantity::{Margins, Quantity, MEDIANS_LEVEL};
 use kernmark::report::compare::{table, Origin};
 use kernmark::report::terminal::{Colour, Style};
-use kernmark::run::{Clock, Fact, Metric, Outcome, Replicate, Run, Session, Ticks, Unit};
+use kernmark::stream::run::{Clock, Fact, Metric, Outcome, Replicate, Run, Session, Ticks, Unit};
 use proptest::prelude::*;
 
 const HZ: u64 = 2_000_000_000;

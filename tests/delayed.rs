@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::Command;
 
 use common::{here, make, scratch, succeeds};
-use kernmark::run::{Outcome, Run};
-use kernmark::session;
+use kernmark::stream::run::{Outcome, Run};
+use kernmark::stream::session;
 
 /// The cases of the operations that can be delayed and need no permission, each with the place of
 /// its delay in the list.
@@ -35,7 +35,7 @@ fn measure(agent: &Path, turns: &str) -> Run {
 
 /// The median of each metric, all of whose proofs held.
 fn medians(run: &Run) -> BTreeMap<&str, f64> {
-    let median = |metric: &kernmark::run::Metric| {
+    let median = |metric: &kernmark::stream::run::Metric| {
         let replicate = &metric.replicates[0];
         assert_eq!(replicate.outcome, Outcome::Ok, "{}", metric.id);
         replicate.histogram.median().unwrap() / replicate.batch as f64

@@ -13,9 +13,9 @@ use std::process::Command;
 
 use common::{here, scratch, succeeds};
 use insta::assert_snapshot;
-use kernmark::explain::{self, Composition, Piece};
-use kernmark::record;
-use kernmark::reference::{self, Reference};
+use kernmark::files::reference::{self, Reference};
+use kernmark::judge::explain::{self, Composition, Piece};
+use kernmark::stream::record;
 use serde_json::Value;
 
 fn compositions() -> Vec<Composition> {

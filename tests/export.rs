@@ -17,12 +17,12 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::Histogram as Hdr;
 use kernmark::export::{Carries, Foreign, FOREIGN};
-use kernmark::histogram::Histogram;
-use kernmark::run::{
+use kernmark::judge::summary::{self, summarise, Status};
+use kernmark::stream::histogram::Histogram;
+use kernmark::stream::run::{
     Clock, Damage, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Ticks, Unit,
 };
-use kernmark::session;
-use kernmark::summary::{self, summarise, Status};
+use kernmark::stream::session;
 use proptest::prelude::*;
 use seen::Seen;
 use serde_json::{json, Value};

@@ -23,7 +23,7 @@ use std::fs;
 use std::path::Path;
 
 use kernmark::import::{self, Figure, Imported, Problem};
-use kernmark::run::Stat;
+use kernmark::stream::run::Stat;
 
 fn capture(name: &str) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/import");
@@ -61,8 +61,9 @@ fn told(imported: &Imported) -> String {
 fn figure(figure: &Figure) -> String {
     match figure {
         Figure::Samples(samples) => {
-            let pair =
-                |(ticks, count): (kernmark::run::Ticks, u64)| format!(" {}:{count}", ticks.0);
+            let pair = |(ticks, count): (kernmark::stream::run::Ticks, u64)| {
+                format!(" {}:{count}", ticks.0)
+            };
             format!("samples{}", samples.iter().map(pair).collect::<String>())
         }
         Figure::Summary(stat) => summary(stat),

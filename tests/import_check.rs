@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 
 use kernmark::import::{self, check, Figure, Source};
-use kernmark::run::Stat;
+use kernmark::stream::run::Stat;
 
 /// The sources of a text, checked.
 fn checked(text: &str) -> Vec<Source> {

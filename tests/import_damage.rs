@@ -20,10 +20,10 @@ use std::thread;
 
 use flate2::write::GzEncoder;
 use flate2::Compression;
-use kernmark::histogram::Histogram;
+use kernmark::files::store;
 use kernmark::import::{self, Figure, Imported, Problem, Source};
-use kernmark::run::{Stat, Ticks};
-use kernmark::store;
+use kernmark::stream::histogram::Histogram;
+use kernmark::stream::run::{Stat, Ticks};
 use seen::Seen;
 use tempfile::TempDir;
 

@@ -27,7 +27,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use kernmark::import::{self, Figure, Format, Imported, Problem, Row, Source, FORMATS};
-use kernmark::run::Stat;
+use kernmark::stream::run::Stat;
 use proptest::prelude::*;
 
 fn path(name: &str) -> PathBuf {

@@ -21,7 +21,7 @@ use std::fmt::Write;
 
 use insta::assert_snapshot;
 use kernmark::import::{read, Figure, Imported, Problem, Row, Source, FORMATS};
-use kernmark::run::Stat;
+use kernmark::stream::run::Stat;
 use proptest::prelude::*;
 use serde_json::{json, Value};
 

@@ -11,15 +11,15 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
-use kernmark::budget::Budget;
-use kernmark::compare::{Comparison, Options, Verdict};
 use kernmark::export::junit;
-use kernmark::gate::Gate;
-use kernmark::matrix::Column;
-use kernmark::quantity::Quantity;
+use kernmark::judge::budget::Budget;
+use kernmark::judge::compare::{Comparison, Options, Verdict};
+use kernmark::judge::gate::Gate;
+use kernmark::judge::matrix::Column;
+use kernmark::judge::quantity::Quantity;
 use kernmark::report::compare::Origin;
-use kernmark::run::{Fact, Run};
-use kernmark::session;
+use kernmark::stream::run::{Fact, Run};
+use kernmark::stream::session;
 use proptest::prelude::*;
 use roxmltree::{Document, Node};
 use saved::stream;
@@ -233,7 +233,7 @@ proptest! {
         base.metrics[0].id = id.clone();
         new.metrics[0].id = id.clone();
         new.metrics[1].replicates.iter_mut().for_each(|replicate| {
-            replicate.outcome = kernmark::run::Outcome::Failed(reason.clone());
+            replicate.outcome = kernmark::stream::run::Outcome::Failed(reason.clone());
         });
         let fact = |value: &str| Fact { name: "board".into(), value: value.into() };
         base.host.push(fact("a"));

@@ -11,8 +11,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use common::{here, make, scratch, skipped, succeeds};
-use kernmark::run::{Damage, Metric, Outcome, Run, Unit};
-use kernmark::session::Reader;
+use kernmark::stream::run::{Damage, Metric, Outcome, Run, Unit};
+use kernmark::stream::session::Reader;
 
 const PORT: &str = "agent/ports/linux-kernel";
 

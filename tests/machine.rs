@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use flate2::write::GzEncoder;
 use flate2::Compression;
 
-use kernmark::doctor::{examine, Activity, Finding, Level, Probes, Realtime, Snapshot};
+use kernmark::machine::doctor::{examine, Activity, Finding, Level, Probes, Realtime, Snapshot};
 use kernmark::machine::{facts, Machine};
 use kernmark::report::doctor::render;
 use kernmark::report::terminal::{Colour, Style};

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use common::{here, make, scratch, succeeds};
-use kernmark::run::Outcome;
-use kernmark::session::read;
+use kernmark::stream::run::Outcome;
+use kernmark::stream::session::read;
 
 fn agent() -> PathBuf {
     let out = scratch("orders");
@@ -88,7 +88,7 @@ fn many_cpus_and_unlocked_memory_do_not_end_it() {
         assert_eq!(metric.replicates[0].outcome, Outcome::Ok, "{}", metric.id);
     }
     let facts = &measured.sessions[0].facts;
-    let unlocked = kernmark::run::Fact::value_in(facts, "memory_not_locked");
+    let unlocked = kernmark::stream::run::Fact::value_in(facts, "memory_not_locked");
     let why = unlocked.unwrap_or_else(|| panic!("{facts:?}"));
     assert!(why.contains("mlockall: Cannot allocate memory"), "{why}");
 }

@@ -14,10 +14,10 @@ use std::process::Command;
 
 use common::{here, make, scratch, skipped, succeeds};
 use insta::assert_snapshot;
-use kernmark::explain;
-use kernmark::record;
-use kernmark::run::{Entry, Outcome, Run};
-use kernmark::session;
+use kernmark::judge::explain;
+use kernmark::stream::record;
+use kernmark::stream::run::{Entry, Outcome, Run};
+use kernmark::stream::session;
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)

@@ -4,16 +4,16 @@
 //! compared with a snapshot, and what must hold of all of them is checked.
 
 use insta::assert_snapshot;
-use kernmark::catalog;
-use kernmark::coverage::{self, Benchmark, Nearest};
 use kernmark::export::{csv as to_csv, json, markdown};
-use kernmark::histogram::Histogram;
-use kernmark::matrix::Column;
-use kernmark::reference::{self, Reference};
+use kernmark::files::reference::{self, Reference};
+use kernmark::judge::coverage::{self, Benchmark, Nearest};
+use kernmark::judge::matrix::Column;
+use kernmark::report::catalog;
 use kernmark::report::coverage::table as coverage_table;
 use kernmark::report::matrix;
 use kernmark::report::terminal::{self, Colour, Style};
-use kernmark::run::{
+use kernmark::stream::histogram::Histogram;
+use kernmark::stream::run::{
     Clock, Damage, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Ticks, Unit,
 };
 use serde_json::Value;

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use kernmark::histogram::Histogram;
-use kernmark::record;
-use kernmark::run::{Outcome, Proof, Replicate, Run, Ticks};
-use kernmark::session::read;
+use kernmark::stream::histogram::Histogram;
+use kernmark::stream::record;
+use kernmark::stream::run::{Outcome, Proof, Replicate, Run, Ticks};
+use kernmark::stream::session::read;
 
 const FAULTS: usize = 10_000;
 const FAULTS_PER_STREAM: std::ops::RangeInclusive<usize> = 1..=7;

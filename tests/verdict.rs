@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use kernmark::record;
-use kernmark::session;
+use kernmark::stream::record;
+use kernmark::stream::session;
 
 const HZ: u64 = 2_000_000_000;
 const OK: i32 = 0;
@@ -599,7 +599,13 @@ fn real_samples_behind_a_coarse_clock_are_not_called_equal_when_they_are_not() {
 
 /// The samples of a real run as a clock of this frequency would have shown them, each session of
 /// them made into ten: `factor` times as long, with stamps of any phase or all of one.
-fn coarse(real: &kernmark::run::Run, hz: u64, factor: f64, seed: u64, locked: bool) -> String {
+fn coarse(
+    real: &kernmark::stream::run::Run,
+    hz: u64,
+    factor: f64,
+    seed: u64,
+    locked: bool,
+) -> String {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut lines = Vec::new();
     for _ in 0..10 {

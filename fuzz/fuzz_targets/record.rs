@@ -3,10 +3,10 @@
 //! Arbitrary bytes as a stream, and as the bodies of records with right check sums.
 #![no_main]
 
-use kernmark::record::{self, Line, Record};
-use kernmark::run::{Outcome, Run};
-use kernmark::session::Reader;
-use kernmark::summary;
+use kernmark::stream::record::{self, Line, Record};
+use kernmark::stream::run::{Outcome, Run};
+use kernmark::stream::session::Reader;
+use kernmark::judge::summary;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -107,7 +107,7 @@ fn check(run: &Run) {
             assert!(replicate.batch > 0);
             if replicate.outcome == Outcome::Ok {
                 assert!(!replicate.histogram.is_empty());
-                let holds = |p: &kernmark::run::Proof| p.low <= p.counted && p.counted <= p.high;
+                let holds = |p: &kernmark::stream::run::Proof| p.low <= p.counted && p.counted <= p.high;
                 assert!(replicate.proofs.iter().all(holds));
             } else {
                 assert!(replicate.histogram.is_empty() && replicate.cold.is_none());

@@ -9,16 +9,16 @@ use super::compare::judge;
 use super::matrix::with;
 use super::run::{check, plan_target, ready, shown, turn, Known, Made, Ready, Saving};
 use super::{budget, interrupt, Failure, Outcome};
-use crate::cli;
-use crate::interrupt::Interrupt;
-use crate::matrix::Column;
+use crate::base::interrupt::Interrupt;
+use crate::base::text::plain;
+use crate::commands::arguments;
+use crate::files::store;
+use crate::judge::matrix::Column;
+use crate::judge::pairing::block_sizes;
+use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{End, Measured, Measurement, Recording};
-use crate::pairing::block_sizes;
-use crate::progress::{self, Position, Progress};
 use crate::report::compare::Origin;
-use crate::report::text::plain;
-use crate::run::{Fact, Unit};
-use crate::store;
+use crate::stream::run::{Fact, Unit};
 use crate::target::spec::Spec;
 
 /// How the sides are called.
@@ -37,23 +37,23 @@ struct Next {
 }
 
 /// Measures both sides in turns, saves both runs and shows how they compare.
-pub(super) fn ab(arguments: &cli::Ab) -> Outcome {
+pub(super) fn ab(arguments: &arguments::Ab) -> Outcome {
     let specs = specs(arguments).map_err(Failure::Usage)?;
     // A budget that cannot be read is told before anything is measured.
     budget::read(arguments.judging.budget.as_deref())?;
     let interrupt = interrupt()?;
     let seed = arguments.effort.seed.unwrap_or_else(|| fastrand::u32(..));
     // A typo in the second is found before anything is built for the first.
-    let side = |side: usize| -> Result<(Known, cli::Run), Failure> {
+    let side = |side: usize| -> Result<(Known, arguments::Run), Failure> {
         let spec = &specs[side];
         let known = plan_target(spec, &interrupt)?;
-        let run = cli::Run {
+        let run = arguments::Run {
             filters: arguments.filters.clone(),
             on: spec.clone(),
             effort: effort(&arguments.effort, &known, seed),
             conditions: arguments.conditions.clone(),
             output: arguments.output.as_ref().map(|name| file(name, side)),
-            ..cli::Run::default()
+            ..arguments::Run::default()
         };
         check(&known, &run)?;
         Ok((known, run))
@@ -63,15 +63,15 @@ pub(super) fn ab(arguments: &cli::Ab) -> Outcome {
         return Err(Failure::Usage(why));
     }
     let Some(made) = measure(sides, seed, &interrupt)? else {
-        return Ok(cli::INTERRUPTED);
+        return Ok(arguments::INTERRUPTED);
     };
     for path in made.iter().flatten().filter_map(|one| one.path.as_ref()) {
         eprintln!("saved: {}", path.display());
     }
     let statuses = made.iter().flatten().map(Made::exit_status);
-    let status = statuses.max().unwrap_or(cli::FAILED);
+    let status = statuses.max().unwrap_or(arguments::FAILED);
     let [Some(base), Some(new)] = made else {
-        return Ok(status.max(cli::FAILED));
+        return Ok(status.max(arguments::FAILED));
     };
     let origin = |side: usize, made: &Made| {
         let file = match &made.path {
@@ -85,11 +85,13 @@ pub(super) fn ab(arguments: &cli::Ab) -> Outcome {
         Origin::of(vec![file], column)
     };
     let gate = judge(&[origin(0, &base), origin(1, &new)], &arguments.judging)?;
-    Ok(if status == cli::INTERRUPTED || gate == cli::OK {
-        status
-    } else {
-        gate
-    })
+    Ok(
+        if status == arguments::INTERRUPTED || gate == arguments::OK {
+            status
+        } else {
+            gate
+        },
+    )
 }
 
 /// Where the run of a side is saved when the user named both.
@@ -100,7 +102,7 @@ fn file(name: &Path, side: usize) -> PathBuf {
 }
 
 /// What A and B are.
-fn specs(arguments: &cli::Ab) -> Result<[Spec; 2], String> {
+fn specs(arguments: &arguments::Ab) -> Result<[Spec; 2], String> {
     let spec = |side: &str| -> Result<Spec, String> {
         let spec = match &arguments.on {
             Some(target) => with(target, side)?,
@@ -139,7 +141,7 @@ fn apart(base: &Known, new: &Known) -> Option<String> {
 }
 
 /// What is asked of one side.
-fn effort(both: &cli::Effort, target: &Known, seed: u32) -> cli::Effort {
+fn effort(both: &arguments::Effort, target: &Known, seed: u32) -> arguments::Effort {
     let runs = match target {
         Known::Linux => None,
         // Two show that instructions are exact.
@@ -149,7 +151,7 @@ fn effort(both: &cli::Effort, target: &Known, seed: u32) -> cli::Effort {
         Known::Described(plan) => Some(plan.chosen.runs),
         Known::Serial { .. } | Known::Exec(_) | Known::File(_) => Some(RUNS),
     };
-    cli::Effort {
+    arguments::Effort {
         runs: both.runs.or(runs),
         time_budget: both.time_budget.map(|time| time / 2),
         seed: Some(seed),
@@ -177,7 +179,7 @@ fn turns(runs: [u32; 2], seed: u32) -> Vec<Next> {
 /// Makes both runs and saves them; `None` for a side of which nothing was measured, and in place
 /// of both when the user stopped it before anything was.
 fn measure(
-    [(base, base_run), (new, new_run)]: [(Known, cli::Run); 2],
+    [(base, base_run), (new, new_run)]: [(Known, arguments::Run); 2],
     seed: u32,
     interrupt: &Interrupt,
 ) -> Result<Option<[Option<Made>; 2]>, Failure> {
@@ -316,15 +318,15 @@ mod tests {
     }
 
     fn named(on: Option<&str>, base: &str, new: &str) -> Result<[String; 2], String> {
-        let arguments = cli::Ab {
+        let arguments = arguments::Ab {
             base: base.to_owned(),
             new: new.to_owned(),
             filters: Vec::new(),
             on: on.map(str::to_owned),
-            effort: cli::Effort::default(),
-            conditions: cli::Conditions::default(),
+            effort: arguments::Effort::default(),
+            conditions: arguments::Conditions::default(),
             output: None,
-            judging: cli::Judging::default(),
+            judging: arguments::Judging::default(),
         };
         Ok(specs(&arguments)?.map(|spec| spec.to_string()))
     }

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use super::{formatted, style, Failure};
-use crate::budget::{Budget, Judgement};
-use crate::cli::{self, Format, RunFormat};
-use crate::run::Run;
+use crate::commands::arguments::{self, Format, RunFormat};
+use crate::judge::budget::{Budget, Judgement};
+use crate::stream::run::Run;
 use crate::{export, report};
 
 /// Reads a budget, where one is given.
@@ -56,19 +56,19 @@ pub(super) fn graver(status: u8, judgement: Option<&Judgement>) -> u8 {
         return status;
     };
     let budget = if judgement.count("over") > 0 {
-        cli::REGRESSED
+        arguments::REGRESSED
     } else if judgement.count("inconclusive") > 0 {
-        cli::INCONCLUSIVE
+        arguments::INCONCLUSIVE
     } else if judgement.checks.is_empty() {
         // Nothing that was judged is nothing that was kept.
-        cli::INCOMPARABLE
+        arguments::INCOMPARABLE
     } else {
-        cli::OK
+        arguments::OK
     };
     match (status, budget) {
-        (cli::OK, budget) => budget,
-        (status, cli::OK) => status,
-        (cli::REGRESSED..=cli::INCOMPARABLE, budget) => status.min(budget),
+        (arguments::OK, budget) => budget,
+        (status, arguments::OK) => status,
+        (arguments::REGRESSED..=arguments::INCOMPARABLE, budget) => status.min(budget),
         (status, _) => status,
     }
 }

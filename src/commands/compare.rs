@@ -8,20 +8,21 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use super::{budget, print, reference as published, saved, style, Failure, Outcome};
-use crate::cli::{self, CompareFormat, FailOn};
-use crate::compare::{Comparison, Conditions, Options, Verdict};
-use crate::floors::Floors;
-use crate::gate::{Gate, Objection, Ruling};
-use crate::matrix::Column;
-use crate::quantity::{Margins, Quantity};
-use crate::reference::{self, Agreement, Figure, Pair};
+use crate::base::text::plain;
+use crate::commands::arguments::{self, CompareFormat, FailOn};
+use crate::files::reference::{self, Agreement, Figure, Pair};
+use crate::files::store;
+use crate::judge::compare::{Comparison, Conditions, Options, Verdict};
+use crate::judge::floors::Floors;
+use crate::judge::gate::{Gate, Objection, Ruling};
+use crate::judge::matrix::Column;
+use crate::judge::quantity::{Margins, Quantity};
 use crate::report::compare::Origin;
-use crate::report::text::plain;
-use crate::run::{Damage, Run};
-use crate::{export, report, store};
+use crate::stream::run::{Damage, Run};
+use crate::{export, report};
 
 /// Compares the runs of both sides, shows the verdicts and returns what the gate says.
-pub(super) fn compare(arguments: &cli::Compare) -> Outcome {
+pub(super) fn compare(arguments: &arguments::Compare) -> Outcome {
     let is_published = |path: &Path| published::named(path).is_some();
     // Figures are paired by their metrics, and a budget judges samples.
     let any_published = is_published(&arguments.base) || is_published(&arguments.new);
@@ -63,11 +64,11 @@ pub(super) fn compare(arguments: &cli::Compare) -> Outcome {
 }
 
 /// Compares two sides, shows the verdicts and returns what the gate says.
-pub(super) fn judge(sides: &[Origin; 2], judging: &cli::Judging) -> Outcome {
+pub(super) fn judge(sides: &[Origin; 2], judging: &arguments::Judging) -> Outcome {
     show(&compared(sides, judging), sides, judging)
 }
 
-fn compared(sides: &[Origin; 2], judging: &cli::Judging) -> Comparison {
+fn compared(sides: &[Origin; 2], judging: &arguments::Judging) -> Comparison {
     let options = Options {
         margins: margins(&judging.margin),
         conditions: if judging.across {
@@ -93,7 +94,7 @@ fn compared(sides: &[Origin; 2], judging: &cli::Judging) -> Comparison {
 }
 
 /// The margins that were asked for; one for everything goes before those of single quantities.
-fn margins(asked: &[cli::Margin]) -> Margins {
+fn margins(asked: &[arguments::Margin]) -> Margins {
     let for_all = asked.iter().rfind(|margin| margin.quantity.is_none());
     let mut margins = for_all.map_or(Margins::default(), |margin| Margins::all(margin.share));
     for margin in asked {
@@ -115,7 +116,7 @@ fn quantities(only: &[Quantity]) -> Option<Vec<Quantity>> {
 const RESOLUTION: f64 = 0.1;
 
 /// What the gate does not let through.
-fn gate(judging: &cli::Judging) -> Gate {
+fn gate(judging: &arguments::Judging) -> Gate {
     Gate {
         fail_on: judging.fail_on.iter().map(|on| refused(*on)).collect(),
         quantities: quantities(&judging.only).unwrap_or(vec![Quantity::P50]),
@@ -131,16 +132,16 @@ fn gate(judging: &cli::Judging) -> Gate {
 /// The exit status of an objection.
 fn status(objection: &Objection) -> u8 {
     match objection {
-        Objection::Regressed(_) => cli::REGRESSED,
-        Objection::Inconclusive(_) | Objection::Speed(_) => cli::INCONCLUSIVE,
+        Objection::Regressed(_) => arguments::REGRESSED,
+        Objection::Inconclusive(_) | Objection::Speed(_) => arguments::INCONCLUSIVE,
         Objection::Incomparable(_)
         | Objection::Missing(_)
         | Objection::Nothing
-        | Objection::Blind { .. } => cli::INCOMPARABLE,
+        | Objection::Blind { .. } => arguments::INCOMPARABLE,
     }
 }
 
-fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &cli::Judging) -> Outcome {
+fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &arguments::Judging) -> Outcome {
     let judgement = budget::judge(judging.budget.as_deref(), &sides[1].column.run)?;
     let gate = gate(judging);
     let ruling = gate.rule(comparison);
@@ -172,9 +173,9 @@ fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &cli::Judging) ->
     }
     print(text.as_bytes())?;
     if sides.iter().any(|side| is_damaged(&side.column.run.damage)) {
-        return Ok(cli::FAILED);
+        return Ok(arguments::FAILED);
     }
-    let gate = ruling.objections.first().map_or(cli::OK, status);
+    let gate = ruling.objections.first().map_or(arguments::OK, status);
     Ok(budget::graver(gate, judgement.as_ref()))
 }
 

@@ -3,9 +3,10 @@
 //! `kernmark list --coverage`: which benchmarks of another suite are measured here.
 
 use super::{print, style, Failure, Outcome};
-use crate::cli::Format;
-use crate::reference::{self, Reference};
-use crate::{coverage, export, report};
+use crate::commands::arguments::Format;
+use crate::files::reference::{self, Reference};
+use crate::judge::coverage;
+use crate::{export, report};
 
 pub fn coverage(of: &Reference, filters: &[String], format: Format) -> Outcome {
     let figures = of.figures().map_err(Failure::Failed)?;

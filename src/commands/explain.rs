@@ -3,15 +3,16 @@
 //! The command `explain`: what a metric's cost is made of.
 
 use super::{chosen, print, reference as published, saved, style, Failure, Outcome};
-use crate::cli::{self, ExplainFormat};
-use crate::explain::{self, Composition, Explanation, Measured, Piece};
-use crate::reference::{self, Figure, Reference};
+use crate::commands::arguments::{self, ExplainFormat};
+use crate::files::reference::{self, Figure, Reference};
+use crate::judge::explain::{self, Composition, Explanation, Measured, Piece};
 use crate::report::explain::Origin;
-use crate::run::{Fact, Run};
-use crate::{export, filter, report};
+use crate::stream::filter;
+use crate::stream::run::{Fact, Run};
+use crate::{export, report};
 
 /// Shows the parts of a metric's cost and the residual.
-pub(super) fn explain(arguments: &cli::Explain) -> Outcome {
+pub(super) fn explain(arguments: &arguments::Explain) -> Outcome {
     let compositions = explain::compositions().map_err(Failure::Failed)?;
     let named = arguments.file.as_deref().and_then(published::named);
     let (explanation, origin) = if let Some(reference) = named {
@@ -130,7 +131,7 @@ fn command(id: &str, pieces: &[Piece], target: Option<&str>) -> String {
         words.push(format!("--on '{target}'"));
     }
     let parts = pieces.iter().map(|piece| piece.metric.as_str());
-    for metric in [crate::run::CLOCK, id].into_iter().chain(parts) {
+    for metric in [crate::stream::run::CLOCK, id].into_iter().chain(parts) {
         if !words.iter().any(|word| word == metric) {
             words.push(metric.to_owned());
         }

@@ -8,17 +8,17 @@ use std::io::{Cursor, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use super::{print, style, worth, Failure, Outcome, WIDTH};
-use crate::cli;
+use crate::base::text::{paragraph, plain};
+use crate::commands::arguments;
+use crate::files::store::{Input, Part};
 use crate::import::{self, criterion, records, Imported, Problem, FORMATS};
 use crate::report::terminal;
-use crate::report::text::{paragraph, plain};
 use crate::report::IMPORTED;
-use crate::run::Fact;
-use crate::session;
-use crate::store::{Input, Part};
+use crate::stream::run::Fact;
+use crate::stream::session;
 
 /// Reads the files as one run, saves it where the user says and shows it.
-pub(super) fn import(arguments: &cli::Import) -> Outcome {
+pub(super) fn import(arguments: &arguments::Import) -> Outcome {
     let named = |name: &String| FORMATS.iter().copied().find(|format| format.name == *name);
     let wanted = arguments.format.as_ref().and_then(named);
     let mut stream = Vec::new();

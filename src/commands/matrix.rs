@@ -4,8 +4,8 @@
 
 use super::run::{check, measure_target, plan_target, shown, Made};
 use super::{formatted_matrix, interrupt, print, Failure, Outcome};
-use crate::cli;
-use crate::matrix::Column;
+use crate::commands::arguments;
+use crate::judge::matrix::Column;
 use crate::target::spec::{Spec, DEFAULT};
 
 /// A column that is to be measured.
@@ -16,16 +16,16 @@ struct Wanted {
 }
 
 /// Measures each column, saves its run, and shows them all.
-pub(super) fn matrix(arguments: &cli::Matrix) -> Outcome {
+pub(super) fn matrix(arguments: &arguments::Matrix) -> Outcome {
     let wanted = columns(&arguments.on, &arguments.variants).map_err(Failure::Usage)?;
-    let runs: Vec<cli::Run> = wanted
+    let runs: Vec<arguments::Run> = wanted
         .iter()
-        .map(|column| cli::Run {
+        .map(|column| arguments::Run {
             filters: arguments.filters.clone(),
             on: column.spec.clone(),
             effort: arguments.effort.clone(),
             conditions: arguments.conditions.clone(),
-            ..cli::Run::default()
+            ..arguments::Run::default()
         })
         .collect();
     let interrupt = interrupt()?;
@@ -34,13 +34,13 @@ pub(super) fn matrix(arguments: &cli::Matrix) -> Outcome {
         check(&plan_target(&run.on, &interrupt)?, run)?;
     }
     let mut columns = Vec::new();
-    let mut status = cli::OK;
+    let mut status = arguments::OK;
     let mut failure = None;
     for (run, Wanted { name, spec }) in runs.iter().zip(wanted) {
         let made = match measure_target(&spec, run, &interrupt) {
             Ok(Some(made)) => made,
             Ok(None) => {
-                status = cli::INTERRUPTED;
+                status = arguments::INTERRUPTED;
                 break;
             }
             // What was measured until now is shown all the same.
@@ -56,7 +56,7 @@ pub(super) fn matrix(arguments: &cli::Matrix) -> Outcome {
             name,
             run: shown(&made, &arguments.filters),
         });
-        if status == cli::INTERRUPTED {
+        if status == arguments::INTERRUPTED {
             break;
         }
     }

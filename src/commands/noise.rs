@@ -4,31 +4,31 @@
 
 use super::run::{measure_target, shown};
 use super::{interrupt, print, style, Failure, Outcome};
-use crate::cli;
+use crate::commands::arguments;
+use crate::files::store;
+use crate::judge::noise::Noise;
 use crate::measure::End;
-use crate::noise::Noise;
 use crate::report;
-use crate::store;
 
 /// Makes runs of the same thing, keeps how far they lie apart and shows it.
-pub(super) fn noise(arguments: &cli::Noise) -> Outcome {
+pub(super) fn noise(arguments: &arguments::Noise) -> Outcome {
     let interrupt = interrupt()?;
     let mut runs = Vec::new();
-    let mut status = cli::OK;
+    let mut status = arguments::OK;
     for round in 0..arguments.rounds {
-        let run = cli::Run {
+        let run = arguments::Run {
             filters: arguments.filters.clone(),
             on: arguments.on.clone(),
-            effort: cli::Effort {
+            effort: arguments::Effort {
                 // One seed for all would give all runs one name.
                 seed: arguments.effort.seed.map(|seed| seed.wrapping_add(round)),
                 ..arguments.effort.clone()
             },
             conditions: arguments.conditions.clone(),
-            ..cli::Run::default()
+            ..arguments::Run::default()
         };
         let Some(made) = measure_target(&arguments.on, &run, &interrupt)? else {
-            return Ok(cli::INTERRUPTED);
+            return Ok(arguments::INTERRUPTED);
         };
         let saved = made.path.as_ref().map(|path| path.display().to_string());
         eprintln!(

@@ -3,12 +3,13 @@
 //! The command `plan`: how many replicates find a change, from a pilot.
 
 use super::{chosen, picked, print, saved, style, Failure, Outcome};
-use crate::cli::{self, TargetsFormat};
-use crate::plan::{Plan, Question};
-use crate::{export, filter, report};
+use crate::commands::arguments::{self, TargetsFormat};
+use crate::judge::plan::{Plan, Question};
+use crate::stream::filter;
+use crate::{export, report};
 
 /// Plans from a saved run and shows what each metric needs.
-pub(super) fn plan(arguments: &cli::Plan) -> Outcome {
+pub(super) fn plan(arguments: &arguments::Plan) -> Outcome {
     let question = Question {
         change: arguments.change,
         power: arguments.power,

@@ -5,9 +5,10 @@
 use std::path::Path;
 
 use super::{formatted, print, style, Failure, Outcome};
-use crate::cli::{self, Format, RunFormat};
-use crate::reference::{self, Dataset, Reference};
-use crate::{export, filter, report};
+use crate::commands::arguments::{self, Format, RunFormat};
+use crate::files::reference::{self, Dataset, Reference};
+use crate::stream::filter;
+use crate::{export, report};
 
 /// The published figures that an argument names; `None` when it names a file.
 pub(super) fn named(argument: &Path) -> Option<Result<Reference, Failure>> {
@@ -44,7 +45,7 @@ pub(super) fn list(filters: &[String], format: Format) -> Outcome {
 }
 
 /// Shows a dataset as it was published.
-pub(super) fn show(of: &Reference, arguments: &cli::Show) -> Outcome {
+pub(super) fn show(of: &Reference, arguments: &arguments::Show) -> Outcome {
     if arguments.metric.is_some() {
         let why = format!("{of} has no samples, so there is no distribution to show");
         return Err(Failure::Usage(why));

@@ -8,17 +8,18 @@ use std::time::{Duration, SystemTime};
 
 use super::{budget, formatted, interrupt, picked, print, select, style, tell_left_over, worth};
 use super::{Failure, Outcome};
-use crate::cli::{self, Format, RunFormat};
-use crate::filter;
-use crate::interrupt::Interrupt;
+use crate::base::interrupt::Interrupt;
+use crate::base::text::plain;
+use crate::commands::arguments::{self, Format, RunFormat};
+use crate::files::store::{self, Part};
+use crate::judge::summary::summarise;
 use crate::machine::{self, Machine};
+use crate::measure::lock::{self, Turn, Waited};
+use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{self, Catalog, End, Measured, Measurement, Plan, Recording, Work};
-use crate::progress::{self, Position, Progress};
 use crate::report;
-use crate::report::text::plain;
-use crate::run::{Fact, Run, Unit, FILTERS};
-use crate::store::{self, Part};
-use crate::summary::summarise;
+use crate::stream::filter;
+use crate::stream::run::{Fact, Run, Unit, FILTERS};
 use crate::target::described::{self, Described};
 use crate::target::exec::Exec;
 use crate::target::file::Saved;
@@ -26,7 +27,6 @@ use crate::target::host::Host;
 use crate::target::serial::Serial;
 use crate::target::spec::{Description, Spec};
 use crate::target::{Orders, Target};
-use crate::turn::{self, Turn, Waited};
 
 /// Time without a record after which an agent counts as hung.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -57,20 +57,20 @@ impl Made {
     #[must_use]
     pub fn exit_status(&self) -> u8 {
         match self.measured.end {
-            End::Interrupted => cli::INTERRUPTED,
+            End::Interrupted => arguments::INTERRUPTED,
             End::Complete if self.kept && !self.measured.partial => worth(&self.run),
-            End::Complete | End::GivenUp => cli::FAILED,
+            End::Complete | End::GivenUp => arguments::FAILED,
         }
     }
 }
 
 /// Measures what the arguments say, saves the run and shows it.
-pub(super) fn run(arguments: &cli::Run) -> Outcome {
+pub(super) fn run(arguments: &arguments::Run) -> Outcome {
     let interrupt = interrupt()?;
     // What is wrong with it is said before anything is measured.
     let budget = budget::read(arguments.budget.as_deref())?;
     let Some(made) = measure_target(&arguments.on, arguments, &interrupt)? else {
-        return Ok(cli::INTERRUPTED);
+        return Ok(arguments::INTERRUPTED);
     };
     let judgement = budget.map(|budget| budget.judge(&made.run)).transpose();
     let shown = shown(&made, &arguments.filters);
@@ -105,7 +105,7 @@ pub(super) fn run(arguments: &cli::Run) -> Outcome {
 pub(super) fn shown(made: &Made, filters: &[String]) -> Run {
     let mut shown = made.run.clone();
     if made.orders == Orders::None {
-        let selected = |id: &str| id == crate::run::CLOCK || picked(id, filters);
+        let selected = |id: &str| id == crate::stream::run::CLOCK || picked(id, filters);
         shown.metrics.retain(|metric| selected(&metric.id));
         shown.catalog.retain(|entry| selected(&entry.metric));
     }
@@ -120,7 +120,7 @@ pub(super) fn shown(made: &Made, filters: &[String]) -> Run {
 /// The arguments make no sense for this target, or nothing can be measured.
 pub fn measure_target(
     spec: &Spec,
-    arguments: &cli::Run,
+    arguments: &arguments::Run,
     interrupt: &Interrupt,
 ) -> Result<Option<Made>, Failure> {
     let target = plan_target(spec, interrupt)?;
@@ -162,7 +162,7 @@ pub(super) struct Ready<'a> {
 /// Prepares what the arguments say and gets its catalog; `None` when the user stopped it.
 pub(super) fn ready<'a>(
     target: Known,
-    arguments: &cli::Run,
+    arguments: &arguments::Run,
     interrupt: &'a Interrupt,
     progress: &Progress,
 ) -> Result<Option<Ready<'a>>, Failure> {
@@ -200,7 +200,7 @@ impl Ready<'_> {
     }
 
     /// All that is known before it is measured.
-    pub(super) fn facts(&self, arguments: &cli::Run, started: SystemTime) -> Vec<Fact> {
+    pub(super) fn facts(&self, arguments: &arguments::Run, started: SystemTime) -> Vec<Fact> {
         let mut facts = self.place.facts();
         facts.extend(own_facts(arguments, &self.plan, &self.place, started));
         facts
@@ -238,7 +238,7 @@ pub(super) struct Saving {
 
 impl Saving {
     /// Begins to save a run as the arguments say, under this name where they give none.
-    pub(super) fn begin(arguments: &cli::Run, name: &str) -> Result<Self, Failure> {
+    pub(super) fn begin(arguments: &arguments::Run, name: &str) -> Result<Self, Failure> {
         let part = part(arguments, name)?;
         Ok(Saving {
             is_lost: part.is_none() && is_saved(arguments),
@@ -485,7 +485,7 @@ pub(super) fn turn(
             limit.as_secs_f64()
         );
     };
-    match turn::take(limit, interrupt, &mut waiting).map_err(Failure::Failed)? {
+    match lock::take(limit, interrupt, &mut waiting).map_err(Failure::Failed)? {
         Waited::Ours(turn) => Ok(Some(vec![turn])),
         Waited::Unguarded(why) => {
             progress.clear();
@@ -500,14 +500,14 @@ pub(super) fn turn(
 }
 
 /// Whether the run is to be saved: where the user says so, and where it is not there already.
-fn is_saved(arguments: &cli::Run) -> bool {
+fn is_saved(arguments: &arguments::Run) -> bool {
     let is_there = matches!(&arguments.on, Spec::File(path) if path.is_file());
     arguments.output.is_some() || !arguments.check && !is_there
 }
 
 /// Where the run goes while it is measured; `None` when it is not to be saved or cannot be, which
 /// the user is told. A file that the user named has to be there.
-fn part(arguments: &cli::Run, name: &str) -> Result<Option<Part>, Failure> {
+fn part(arguments: &arguments::Run, name: &str) -> Result<Option<Part>, Failure> {
     match &arguments.output {
         Some(path) => Part::create(path).map(Some).map_err(Failure::Failed),
         None if is_saved(arguments) => match Part::create_in_directory(name) {
@@ -540,7 +540,7 @@ fn writable(path: &Path) -> Result<(), Failure> {
 }
 
 /// Refuses arguments that the target cannot heed, and a file that cannot be made.
-pub(super) fn check(target: &Known, arguments: &cli::Run) -> Result<(), Failure> {
+pub(super) fn check(target: &Known, arguments: &arguments::Run) -> Result<(), Failure> {
     let mut ignored: Vec<(bool, &str)> = Vec::new();
     let (here, hears) = match target {
         Known::Linux => (true, true),
@@ -581,7 +581,7 @@ pub(super) fn check(target: &Known, arguments: &cli::Run) -> Result<(), Failure>
     arguments.output.as_deref().map_or(Ok(()), writable)
 }
 
-pub(super) fn plan(target: &Known, arguments: &cli::Run) -> Plan {
+pub(super) fn plan(target: &Known, arguments: &arguments::Run) -> Plan {
     let (runs, samples, seconds) = match (target, arguments.check, arguments.effort.quick) {
         // Three, so that what one stray interrupt spoils is not taken for a fault of the port.
         (Known::Linux, true, _) => (3, 20, 10.0),
@@ -617,7 +617,7 @@ pub(super) fn plan(target: &Known, arguments: &cli::Run) -> Plan {
 }
 
 /// What the Linux agent is told besides.
-fn linux_settings(arguments: &cli::Run) -> Vec<(&'static str, String)> {
+fn linux_settings(arguments: &arguments::Run) -> Vec<(&'static str, String)> {
     let mut settings = vec![("epoch_ns", EPOCH_NS.to_string())];
     settings.extend(arguments.conditions.cpu.map(|cpu| ("cpu", cpu.to_string())));
     let realtime = if arguments.conditions.no_realtime {
@@ -630,7 +630,12 @@ fn linux_settings(arguments: &cli::Run) -> Vec<(&'static str, String)> {
 }
 
 /// What the tool adds to what is known of the target: when, and how it was asked to measure.
-fn own_facts(arguments: &cli::Run, plan: &Plan, place: &Place, started: SystemTime) -> Vec<Fact> {
+fn own_facts(
+    arguments: &arguments::Run,
+    plan: &Plan,
+    place: &Place,
+    started: SystemTime,
+) -> Vec<Fact> {
     let started = humantime::format_rfc3339_seconds(started).to_string();
     let mut facts = vec![Fact::new("started", started)];
     // Elsewhere the order of the cases is not chosen.

@@ -5,8 +5,8 @@
 use serde::Serialize;
 
 use super::{print, Failure, Outcome};
-use crate::cli::{self, TargetsFormat};
-use crate::report::text::plain;
+use crate::base::text::plain;
+use crate::commands::arguments::{self, TargetsFormat};
 use crate::target::described::{find, names};
 use crate::target::spec::Description;
 
@@ -43,15 +43,15 @@ struct Setting {
 }
 
 /// Lists the targets. One whose description is wrong is told on standard error.
-pub(super) fn targets(arguments: &cli::Targets) -> Outcome {
-    let mut status = cli::OK;
+pub(super) fn targets(arguments: &arguments::Targets) -> Outcome {
+    let mut status = arguments::OK;
     let mut all = Vec::new();
     for name in names() {
         match find(&Description::Named(name)) {
             Ok(found) => all.push(target(found.name, found.description)),
             Err(why) => {
                 eprintln!("kernmark: {}", plain(&why));
-                status = cli::FAILED;
+                status = arguments::FAILED;
             }
         }
     }

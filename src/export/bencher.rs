@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::json::line;
 use super::{Carries, Foreign, Item, Unmeasured};
-use crate::run::{Run, Unit};
+use crate::stream::run::{Run, Unit};
 
 /// The format.
 pub static FORMAT: Foreign = Foreign {

@@ -4,13 +4,13 @@
 //! Text that a spreadsheet would take for a formula begins with an apostrophe.
 
 use super::{shown, status, ABSENT};
-use crate::coverage::Benchmark;
-use crate::matrix::{Cell, Column, Matrix};
-use crate::quantity::Quantity;
-use crate::reference::{Dataset, Figure, Published};
-use crate::report::text::plain;
-use crate::run::{Entry, Run};
-use crate::summary::summarise;
+use crate::base::text::plain;
+use crate::files::reference::{Dataset, Figure, Published};
+use crate::judge::coverage::Benchmark;
+use crate::judge::matrix::{Cell, Column, Matrix};
+use crate::judge::quantity::Quantity;
+use crate::judge::summary::summarise;
+use crate::stream::run::{Entry, Run};
 
 /// A run, a line for each metric; times of one operation in the column `unit`.
 #[must_use]

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::json::{line, list};
 use super::{escaped, Carries, Foreign, Item, Unmeasured, OF_IDS};
-use crate::run::{Run, Unit};
+use crate::stream::run::{Run, Unit};
 
 /// The format.
 pub static FORMAT: Foreign = Foreign {

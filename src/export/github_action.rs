@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::json::{line, list};
 use super::{Carries, Foreign, Item, Unmeasured};
 use crate::report::plural;
-use crate::run::Run;
+use crate::stream::run::Run;
 
 /// The format.
 pub static FORMAT: Foreign = Foreign {

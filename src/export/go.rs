@@ -6,8 +6,8 @@
 use std::fmt::Write;
 
 use super::{about, conditions, escaped, Carries, Foreign, Item, Unmeasured, OF_IDS};
-use crate::report::text::plain;
-use crate::run::{Replicate, Run, Unit};
+use crate::base::text::plain;
+use crate::stream::run::{Replicate, Run, Unit};
 
 /// The format.
 pub static FORMAT: Foreign = Foreign {

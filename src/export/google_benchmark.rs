@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::json::{line, list};
 use super::{about, conditions, Carries, Foreign, Item, Unmeasured, STARTED};
-use crate::run::{Fact, Run, Unit};
-use crate::stats;
+use crate::statistics::order;
+use crate::stream::run::{Fact, Run, Unit};
 
 /// The format.
 pub static FORMAT: Foreign = Foreign {
@@ -157,10 +157,10 @@ fn entries<'a>(family: usize, item: &'a Item) -> Vec<Entry<'a>> {
     let mut all: Vec<Entry> = repetitions.collect();
     if values.len() > 1 {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let variation = stats::coefficient_of_variation(values);
+        let variation = order::coefficient_of_variation(values);
         let statistics = [
             ("mean", "time", Some(mean)),
-            ("median", "time", stats::median(values)),
+            ("median", "time", order::median(values)),
             ("stddev", "time", variation.map(|cv| cv * mean)),
             ("cv", "percentage", variation),
         ];

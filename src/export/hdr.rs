@@ -10,9 +10,9 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::Histogram;
 
 use super::{about, escaped, shown, Carries, Foreign, Item, Unmeasured, OF_IDS, STARTED};
-use crate::report::text::plain;
-use crate::run::{Fact, Replicate, Run};
-use crate::summary::Summary;
+use crate::base::text::plain;
+use crate::judge::summary::Summary;
+use crate::stream::run::{Fact, Replicate, Run};
 
 /// The format.
 pub static FORMAT: Foreign = Foreign {

@@ -9,21 +9,23 @@ use serde::Serialize;
 use serde_json::{json, Map, Value};
 
 use super::{shown, status, ABSENT};
-use crate::budget::{Finding, Judgement};
-use crate::compare::{Basis, Compared, Comparison, Conditions, Judged, Side, Speed, Verdict};
-use crate::conditions::Condition;
-use crate::coverage::Benchmark;
-use crate::explain::{Explanation, Reading, Reckoning};
-use crate::gate::Ruling;
-use crate::matrix::{Cell, Column, Matrix};
-use crate::plan::{Need, Plan};
-use crate::quantity::Quantity;
-use crate::reference::{Dataset, Figure, Published};
+use crate::base::text::steers;
+use crate::files::reference::{Dataset, Figure, Published};
+use crate::judge::budget::{Finding, Judgement};
+use crate::judge::compare::{
+    Basis, Compared, Comparison, Conditions, Judged, Side, Speed, Verdict,
+};
+use crate::judge::conditions::Condition;
+use crate::judge::coverage::Benchmark;
+use crate::judge::explain::{Explanation, Reading, Reckoning};
+use crate::judge::gate::Ruling;
+use crate::judge::matrix::{Cell, Column, Matrix};
+use crate::judge::plan::{Need, Plan};
+use crate::judge::quantity::Quantity;
+use crate::judge::summary::{summarise, Summary};
 use crate::report::compare::Origin;
 use crate::report::explain;
-use crate::report::text::steers;
-use crate::run::{Clock, Damage, Entry, Fact, Metric, Proof, Run};
-use crate::summary::{summarise, Summary};
+use crate::stream::run::{Clock, Damage, Entry, Fact, Metric, Proof, Run};
 
 /// The version of the documents.
 const SCHEMA: u32 = 2;

@@ -9,17 +9,17 @@
 use std::fmt::Write;
 
 use super::{about, Carries, Foreign, Item, Unmeasured};
-use crate::budget::{Finding, Judgement};
-use crate::compare::{Basis, Compared, Comparison, Verdict};
-use crate::gate::{Gate, Objection};
-use crate::quantity::Quantity;
+use crate::base::text::plain;
+use crate::judge::budget::{Finding, Judgement};
+use crate::judge::compare::{Basis, Compared, Comparison, Verdict};
+use crate::judge::gate::{Gate, Objection};
+use crate::judge::quantity::Quantity;
+use crate::judge::summary::Status;
 use crate::report::budget::{self, tally};
 use crate::report::compare::{self, Origin};
 use crate::report::row::UNAVAILABLE;
-use crate::report::text::plain;
 use crate::report::{damage, object};
-use crate::run::Run;
-use crate::summary::Status;
+use crate::stream::run::Run;
 
 /// A comparison: a test case for each metric, which fails with a verdict that the gate does not let
 /// through, and one for each limit of a budget. What shows neither a change nor its absence is

@@ -6,9 +6,9 @@ use serde_json::{json, Map, Value};
 
 use super::json::{line, list};
 use super::{about, conditions, Carries, Foreign, Item, Unmeasured, STARTED};
-use crate::report::text::plain;
-use crate::run::{Fact, Run, Session};
-use crate::summary::Status;
+use crate::base::text::plain;
+use crate::judge::summary::Status;
+use crate::stream::run::{Fact, Run, Session};
 
 /// The format.
 pub static FORMAT: Foreign = Foreign {

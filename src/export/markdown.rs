@@ -4,23 +4,23 @@
 
 use std::fmt::Write;
 
-use crate::budget::Judgement;
-use crate::compare::{Comparison, Verdict};
-use crate::coverage::{self, Benchmark};
-use crate::explain::Explanation;
-use crate::gate::Ruling;
-use crate::matrix::{Column, Matrix};
-use crate::reference::{Dataset, Figure};
+use crate::base::text::plain;
+use crate::files::reference::{Dataset, Figure};
+use crate::judge::budget::Judgement;
+use crate::judge::compare::{Comparison, Verdict};
+use crate::judge::coverage::{self, Benchmark};
+use crate::judge::explain::Explanation;
+use crate::judge::gate::Ruling;
+use crate::judge::matrix::{Column, Matrix};
+use crate::judge::summary::{summarise, Status};
 use crate::report::budget;
 use crate::report::compare::{self, Origin};
 use crate::report::explain;
 use crate::report::matrix::{header, legend, listing, place, ratio, shared_problems, Shown, Units};
 use crate::report::reference;
 use crate::report::row::{idiom_legend, Row, IDIOM};
-use crate::report::text::plain;
 use crate::report::{copies, damage, grouped, object, problems, provenance, tally, Problem};
-use crate::run::{Run, Unit};
-use crate::summary::{summarise, Status};
+use crate::stream::run::{Run, Unit};
 
 /// A run: what was measured, a table for each object, what has no number and why.
 #[must_use]

@@ -19,11 +19,11 @@ mod zephyr;
 
 use std::fmt::{self, Write};
 
-use crate::conditions;
-use crate::report::text::plain;
+use crate::base::text::plain;
+use crate::judge::conditions;
+use crate::judge::summary::{self, summarise, Status, Summary, Values};
 use crate::report::{plural, provenance, tally};
-use crate::run::{Fact, Run, Unit};
-use crate::summary::{self, summarise, Status, Summary, Values};
+use crate::stream::run::{Fact, Run, Unit};
 
 /// The formats of other programs, in the order of the help.
 pub static FOREIGN: [&Foreign; 10] = [

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::{conditions, shown, status, Carries, Foreign, Item, Unmeasured};
-use crate::quantity::Quantity;
-use crate::report::text::plain;
-use crate::run::{Fact, Run, Unit};
-use crate::summary::{Status, Summary};
+use crate::base::text::plain;
+use crate::judge::quantity::Quantity;
+use crate::judge::summary::{Status, Summary};
+use crate::stream::run::{Fact, Run, Unit};
 
 /// The format.
 pub static FORMAT: Foreign = Foreign {

@@ -6,9 +6,9 @@
 use std::fmt::Write;
 
 use super::{about, escaped, Carries, Foreign, Item, Unmeasured, OF_IDS};
-use crate::report::text::plain;
-use crate::run::{Run, Unit};
-use crate::summary::Status;
+use crate::base::text::plain;
+use crate::judge::summary::Status;
+use crate::stream::run::{Run, Unit};
 
 /// The format.
 pub static FORMAT: Foreign = Foreign {

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::json::Object;
 use super::{picosecond_clock, Document, Figure, Format, Row, Source};
-use crate::run::{Clock, Fact, Stat, Unit};
+use crate::stream::run::{Clock, Fact, Stat, Unit};
 
 /// Bencher's JSON.
 pub const FORMAT: Format = Format {

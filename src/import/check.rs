@@ -12,8 +12,8 @@
 //! was computed from such ticks no longer has their powers of two.
 
 use super::{is_counter, Figure, Printed, Row, Source};
-use crate::run::{Clock, Stat, Unit, PICOSECONDS};
-use crate::stats;
+use crate::statistics::order;
+use crate::stream::run::{Clock, Stat, Unit, PICOSECONDS};
 
 /// How many samples a mean may be of where its source does not say.
 const USUAL_SAMPLES: [u64; 3] = [1, 1000, 10_000];
@@ -135,7 +135,7 @@ impl Checks {
         let to = (at + NEIGHBOURS + 1).min(self.values.len());
         let others = (from..to).filter(|other| *other != at);
         let neighbours: Vec<f64> = others.filter_map(|other| self.values[other]).collect();
-        let median = stats::median(&neighbours)?;
+        let median = order::median(&neighbours)?;
         let most = neighbours.iter().copied().reduce(f64::max)? * LIKE_NEIGHBOURS;
         let mean = stat.mean?;
         let samples = match stat.samples {
@@ -541,7 +541,7 @@ fn roundest(low: f64, high: f64) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::import::picosecond_clock;
-    use crate::run::Clock;
+    use crate::stream::run::Clock;
 
     /// A row as Zephyr prints it: means of both.
     fn row(cycles: f64, nanoseconds: Option<f64>) -> Row {

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::json::{lines, Object};
 use super::{picosecond_clock, samples, Document, Figure, Format, Row, Source};
-use crate::run::{Fact, Stat};
+use crate::stream::run::{Fact, Stat};
 
 /// What criterion saves, and cargo-criterion prints.
 pub const FORMAT: Format = Format {

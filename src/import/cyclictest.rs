@@ -29,8 +29,8 @@ use serde_json::Value;
 
 use super::text::{figure, number, Unread};
 use super::{Document, Figure, Format, Lines, Reader, Row, Source};
-use crate::histogram::Histogram;
-use crate::run::{Clock, Fact, Stat, Ticks, Unit};
+use crate::stream::histogram::Histogram;
+use crate::stream::run::{Clock, Fact, Stat, Ticks, Unit};
 
 /// What cyclictest prints, and the JSON of rt-tests.
 pub const FORMAT: Format = Format {

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::json::Object;
 use super::{picosecond_clock, samples, Document, Figure, Format, Row, Source};
-use crate::run::Fact;
+use crate::stream::run::Fact;
 
 /// Fuchsia's JSON.
 pub const FORMAT: Format = Format {

@@ -28,8 +28,8 @@ use serde_json::Value;
 use super::json::{lines, Object};
 use super::text::{number, Unread};
 use super::{picosecond_clock, samples, Document, Figure, Format, Lines, Reader, Row, Source};
-use crate::record;
-use crate::run::{Clock, Fact, Unit};
+use crate::stream::record;
+use crate::stream::run::{Clock, Fact, Unit};
 
 /// Go's text.
 pub const FORMAT: Format = Format {

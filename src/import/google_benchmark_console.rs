@@ -21,7 +21,7 @@
 
 use super::text::{figure, number, Unread};
 use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
-use crate::run::{Fact, Stat};
+use crate::stream::run::{Fact, Stat};
 
 /// The table of Google Benchmark.
 pub const FORMAT: Format = Format {

@@ -15,8 +15,8 @@
 
 use super::text::number;
 use super::{Figure, Format, Lines, Reader, Row, Source};
-use crate::histogram::Histogram;
-use crate::run::{Clock, Fact, Ticks, Unit};
+use crate::stream::histogram::Histogram;
+use crate::stream::run::{Clock, Fact, Ticks, Unit};
 
 /// What hwlatdetect prints.
 pub const FORMAT: Format = Format {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::json::{scalar, Object};
 use super::{picosecond_clock, samples, Document, Figure, Format, Printed, Row, Source};
-use crate::run::{Fact, Stat};
+use crate::stream::run::{Fact, Stat};
 
 /// hyperfine's JSON.
 pub const FORMAT: Format = Format {

@@ -21,8 +21,8 @@ use serde_json::Value;
 
 use super::json::{scalar, Object};
 use super::{picosecond_clock, picoseconds, samples, Document, Figure, Format, Row, Source};
-use crate::histogram::Histogram;
-use crate::run::{Fact, Stat};
+use crate::stream::histogram::Histogram;
+use crate::stream::run::{Fact, Stat};
 
 /// JMH's JSON.
 pub const FORMAT: Format = Format {

@@ -30,7 +30,7 @@ use std::collections::HashSet;
 use super::lmbench_summary::{Summary, TITLE};
 use super::text::{figure, has_number_before, number, Unread};
 use super::{picosecond_clock, Figure, Format, Lines, Printed, Reader, Row, Source};
-use crate::run::{Fact, Stat};
+use crate::stream::run::{Fact, Stat};
 
 /// The results of lmbench.
 pub const FORMAT: Format = Format {

@@ -21,7 +21,7 @@ use std::collections::HashMap;
 
 use super::text::{figure, number};
 use super::{picosecond_clock, Row, Source};
-use crate::run::{Fact, Stat};
+use crate::stream::run::{Fact, Stat};
 
 /// What the title of each table of times holds.
 pub(super) const TITLE: &str = "- smaller is better";

@@ -44,8 +44,8 @@ use memchr::memchr;
 use serde_json::Value;
 
 use self::text::{End, Splitter};
-use crate::histogram::Histogram;
-use crate::run::{Clock, Fact, Stat, Ticks, Unit, PICOSECONDS};
+use crate::stream::histogram::Histogram;
+use crate::stream::run::{Clock, Fact, Stat, Ticks, Unit, PICOSECONDS};
 
 /// One process or boot that a file tells of.
 #[derive(Clone, Debug, PartialEq)]

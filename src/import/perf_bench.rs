@@ -25,8 +25,8 @@
 
 use super::text::{figure, number};
 use super::{picosecond_clock, picoseconds, Figure, Format, Lines, Printed, Reader, Row, Source};
-use crate::histogram::Histogram;
-use crate::run::{Fact, Stat};
+use crate::stream::histogram::Histogram;
+use crate::stream::run::{Fact, Stat};
 
 /// What perf bench prints.
 pub const FORMAT: Format = Format {

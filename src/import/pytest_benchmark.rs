@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::json::Object;
 use super::{picosecond_clock, samples, Document, Figure, Format, Row, Source};
-use crate::run::{Fact, Stat};
+use crate::stream::run::{Fact, Stat};
 
 /// pytest-benchmark's JSON.
 pub const FORMAT: Format = Format {

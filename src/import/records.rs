@@ -5,9 +5,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{check, Figure, Imported, Row, Source};
-use crate::record;
-use crate::run::{Fact, Run, Stat};
-use crate::session::Reader;
+use crate::stream::record;
+use crate::stream::run::{Fact, Run, Stat};
+use crate::stream::session::Reader;
 
 /// Most bytes of an id but for the number behind one that comes again: every record that has it
 /// has room for the rest.
@@ -237,9 +237,9 @@ fn ids(rows: &[Row]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::histogram::Histogram;
     use crate::import::hyperfine;
-    use crate::run::{Clock, Outcome, Ticks, Unit};
+    use crate::stream::histogram::Histogram;
+    use crate::stream::run::{Clock, Outcome, Ticks, Unit};
     use proptest::prelude::*;
 
     fn written(sources: Vec<Source>) -> Run {
@@ -356,7 +356,7 @@ mod tests {
                 match &row.figure {
                     Figure::Samples(samples) => prop_assert_eq!(&replicate.histogram, samples),
                     Figure::Summary(stat) => {
-                        let (value, wanted) = (replicate.figure(crate::quantity::Quantity::P50, Unit::Cycles), stat.value().unwrap());
+                        let (value, wanted) = (replicate.figure(crate::judge::quantity::Quantity::P50, Unit::Cycles), stat.value().unwrap());
                         prop_assert!(value.is_some_and(|v| (v - wanted).abs() <= wanted * 1e-2 + 1e-9));
                     }
                     Figure::Skipped(_) => {

@@ -26,8 +26,8 @@
 
 use super::text::{figure, number, Unread};
 use super::{Figure, Format, Lines, Reader, Row, Source};
-use crate::histogram::Histogram;
-use crate::run::{Clock, Fact, Stat, Ticks, Unit};
+use crate::stream::histogram::Histogram;
+use crate::stream::run::{Clock, Fact, Stat, Ticks, Unit};
 
 /// What rtla timerlat prints.
 pub const FORMAT: Format = Format {

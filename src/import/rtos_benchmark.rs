@@ -25,7 +25,7 @@ use aho_corasick::AhoCorasick;
 
 use super::text::{figure, number, whole, Unread};
 use super::{picosecond_clock, Figure, Format, Lines, Printed, Reader, Row, Source};
-use crate::run::{Fact, Stat};
+use crate::stream::run::{Fact, Stat};
 
 /// The console's output of rtos-benchmark.
 pub const FORMAT: Format = Format {

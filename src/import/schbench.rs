@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::json::Object;
 use super::text::{figure, number};
 use super::{Document, Figure, Format, Lines, Reader, Row, Source};
-use crate::run::{Clock, Fact, Stat, Unit};
+use crate::stream::run::{Clock, Fact, Stat, Unit};
 
 /// What schbench prints and writes.
 pub const FORMAT: Format = Format {

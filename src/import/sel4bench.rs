@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use super::json::{lines, scalar, Object};
 use super::{samples, Document, Figure, Format, Lines, Reader, Row, Source};
-use crate::run::{Clock, Fact, Stat, Unit};
+use crate::stream::run::{Clock, Fact, Stat, Unit};
 
 /// sel4bench's JSON.
 pub const FORMAT: Format = Format {

@@ -9,7 +9,7 @@ use std::io::{self, BufRead};
 use memchr::{memchr2, memmem};
 
 use super::{Figure, Source};
-use crate::run::Stat;
+use crate::stream::run::Stat;
 
 /// Bytes of a line that are looked at; what is longer is no line of a result. The longest is that
 /// of sel4bench, which prints all that it measured in one.

@@ -24,8 +24,8 @@ use std::collections::HashMap;
 
 use super::text::Unread;
 use super::{picosecond_clock, picoseconds, Figure, Format, Lines, Reader, Row, Source};
-use crate::histogram::Histogram;
-use crate::run::Fact;
+use crate::stream::histogram::Histogram;
+use crate::stream::run::Fact;
 
 /// The console's output of Thread-Metric.
 pub const FORMAT: Format = Format {

@@ -23,7 +23,7 @@ use super::text::Unread;
 use super::zephyr::cycles;
 use super::zephyr_latency::{mean, name_and_about};
 use super::{Document, Format, Lines, Reader, Row, Source};
-use crate::run::Fact;
+use crate::stream::run::Fact;
 
 /// What twister recorded.
 pub const FORMAT: Format = Format {

@@ -9,7 +9,7 @@ use aho_corasick::AhoCorasick;
 
 use super::text::Unread;
 use super::{Row, Source};
-use crate::run::{Clock, Fact, Unit};
+use crate::stream::run::{Clock, Fact, Unit};
 
 /// What a banner of a boot holds: `***** BOOTING ZEPHYR OS v1.7.99 - BUILD: ... *****` (1.x),
 /// `*** Booting Zephyr OS build v4.2.0 ***`, and `*** Using Zephyr OS v3.7.99 ***` under the nRF

@@ -22,7 +22,7 @@
 use super::text::{figure, number};
 use super::zephyr::{mark, Boots, BOOT_SIGNS};
 use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
-use crate::run::Stat;
+use crate::stream::run::Stat;
 
 /// What `app_kernel` and `sys_kernel` print.
 pub const FORMAT: Format = Format {

@@ -41,7 +41,7 @@ use aho_corasick::AhoCorasick;
 use super::text::whole;
 use super::zephyr::{is_end_mark, mark, number, without_label, Boots, BOOT_SIGNS, END_SIGN};
 use super::{Figure, Format, Lines, Reader, Row, Source};
-use crate::run::Stat;
+use crate::stream::run::Stat;
 
 /// What `latency_measure` prints.
 pub const FORMAT: Format = Format {

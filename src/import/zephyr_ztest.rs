@@ -23,7 +23,7 @@
 
 use super::zephyr::{is_end_mark, mark, number, without_label, Boots, BOOT_SIGNS};
 use super::{Figure, Format, Lines, Reader, Row, Source};
-use crate::run::Stat;
+use crate::stream::run::Stat;
 
 /// What benchmarks of ztest print.
 pub const FORMAT: Format = Format {

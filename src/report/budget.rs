@@ -5,12 +5,12 @@
 use std::fmt::Write;
 
 use super::compare::{write_remark, Remark};
-use super::number::change;
 use super::row::{place, OF_A_BATCH, UNAVAILABLE};
 use super::terminal::{Ink, Style, GAP, INDENT};
-use super::text::{paragraph, plain};
 use super::{grouped, plural};
-use crate::budget::{Check, Finding, Judgement};
+use crate::base::number::change;
+use crate::base::text::{paragraph, plain};
+use crate::judge::budget::{Check, Finding, Judgement};
 
 /// A judgement as text: the limits that are exceeded, what is to be known of others, the tally.
 #[must_use]

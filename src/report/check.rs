@@ -4,9 +4,9 @@
 
 use std::fmt::Write;
 
-use super::text::{paragraph, plain};
 use super::{plural, problems};
-use crate::summary::{Status, Summary};
+use crate::base::text::{paragraph, plain};
+use crate::judge::summary::{Status, Summary};
 
 /// What has no number, by reason, in lines of at most `width` characters; and a line that counts
 /// all metrics.
@@ -41,8 +41,8 @@ pub fn render(summaries: &[Summary], width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Clock, Metric, Outcome, Replicate, Run, Session, Unit};
-    use crate::summary::summarise;
+    use crate::judge::summary::summarise;
+    use crate::stream::run::{Clock, Metric, Outcome, Replicate, Run, Session, Unit};
 
     #[test]
     fn what_has_no_number_is_named_with_its_reason() {
@@ -55,7 +55,7 @@ mod tests {
                 batch: 1,
                 asked: 5,
                 cold: None,
-                histogram: crate::histogram::Histogram::new(),
+                histogram: crate::stream::histogram::Histogram::new(),
                 stat: None,
                 proofs: Vec::new(),
             }],

@@ -6,21 +6,21 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::matrix::{shared_header, write_header};
-use super::number::{change, count, Place};
 use super::row::{idiom_legend, IDIOM, UNAVAILABLE};
 use super::terminal::{
     dim_head, head, painted_lines, title, Ink, Style, GAP, INDENT, LONGEST_NAME,
 };
-use super::text::{paragraph, plain};
 use super::{copies, damage, grouped, plural, provenance_parts, Provenance};
-use crate::compare::{Basis, Compared, Comparison, Conditions, Side, Speed, Verdict};
-use crate::conditions::Difference;
-use crate::figures::RunFigures;
-use crate::gate::{Objection, Ruling};
-use crate::matrix::Column;
-use crate::quantity::Quantity;
-use crate::reference::improvement_text;
-use crate::run::Unit;
+use crate::base::number::{change, count, Place};
+use crate::base::text::{paragraph, plain};
+use crate::files::reference::improvement_text;
+use crate::judge::compare::{Basis, Compared, Comparison, Conditions, Side, Speed, Verdict};
+use crate::judge::conditions::Difference;
+use crate::judge::figures::RunFigures;
+use crate::judge::gate::{Objection, Ruling};
+use crate::judge::matrix::Column;
+use crate::judge::quantity::Quantity;
+use crate::stream::run::Unit;
 
 /// One side of a comparison: where it came from, and its run under the name `base` or `new`.
 #[derive(Clone, Debug, PartialEq)]

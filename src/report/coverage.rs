@@ -6,8 +6,8 @@ use std::fmt::Write;
 
 use super::row::UNAVAILABLE;
 use super::terminal::{Ink, Style, GAP};
-use super::text::{paragraph, plain};
-use crate::coverage::{notes, tally, Benchmark, Nearest};
+use crate::base::text::{paragraph, plain};
+use crate::judge::coverage::{notes, tally, Benchmark, Nearest};
 
 /// What the column of the metric shows where there is none.
 const NONE: &str = "none";

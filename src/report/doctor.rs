@@ -3,8 +3,8 @@
 //! The findings of `kernmark doctor` as text.
 
 use super::terminal::{Colour, Style};
-use super::text::paragraph;
-use crate::doctor::{Finding, Level};
+use crate::base::text::paragraph;
+use crate::machine::doctor::{Finding, Level};
 
 /// Narrower than this nothing can be wrapped sensibly.
 const LEAST_WIDTH: usize = 40;

@@ -4,13 +4,13 @@
 
 use std::fmt::Write;
 
-use super::number::Place;
 use super::plural;
 use super::row::UNAVAILABLE;
 use super::terminal::{block, dim_head, head, painted_lines, Ink, Style, GAP, INDENT};
-use super::text::{paragraph, plain};
-use crate::explain::{Explanation, Reading, Reckoning, Share};
-use crate::run::Unit;
+use crate::base::number::Place;
+use crate::base::text::{paragraph, plain};
+use crate::judge::explain::{Explanation, Reading, Reckoning, Share};
+use crate::stream::run::Unit;
 
 /// Where the figures of an explanation come from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,19 +4,19 @@
 
 use std::fmt::Write;
 
-use super::number::{self, Place};
 use super::row::{idiom_legend, Row as Figures, UNAVAILABLE};
 use super::terminal::{
     dim_head, head, name, painted_lines, title, write_object, write_problem, Ink, Style, GAP,
     INDENT, LONGEST_NAME,
 };
-use super::text::{paragraph, plain};
 use super::{
     damage, grouped, object, problems, provenance_parts, tally, Problem, Provenance, TARGET,
 };
-use crate::matrix::{Cell, Column, Difference, Matrix, Mean, Row};
-use crate::run::Unit;
-use crate::summary::Status;
+use crate::base::number::{self, Place};
+use crate::base::text::{paragraph, plain};
+use crate::judge::matrix::{Cell, Column, Difference, Matrix, Mean, Row};
+use crate::judge::summary::Status;
+use crate::stream::run::Unit;
 
 /// Blanks between the columns of two runs: more than between a number and its difference.
 const WIDE_GAP: usize = 3;

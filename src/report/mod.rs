@@ -5,11 +5,13 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
-use crate::run::{Fact, Metric, Outcome, Replicate, Run, Session, Unit, PICOSECONDS};
-use crate::summary::{Status, Summary};
+use crate::base::number;
+use crate::judge::summary::{Status, Summary};
+use crate::stream::run::{Fact, Metric, Outcome, Replicate, Run, Session, Unit, PICOSECONDS};
 use crate::target::spec::DEFAULT;
 
 pub mod budget;
+pub mod catalog;
 pub mod check;
 pub mod compare;
 pub mod coverage;
@@ -17,12 +19,10 @@ pub mod doctor;
 pub mod explain;
 pub mod matrix;
 pub mod noise;
-pub mod number;
 pub mod plan;
 pub mod reference;
 pub mod row;
 pub mod terminal;
-pub mod text;
 
 /// The object that a metric belongs to: its id up to the first dot, or in the names of other
 /// tools the first slash. Empty where a name has neither.

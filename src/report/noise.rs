@@ -6,11 +6,11 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::terminal::{dim_head, head, Style, INDENT};
-use super::text::{paragraph, plain};
 use super::{compare::percent, plural};
-use crate::noise::Noise;
-use crate::quantity::Quantity;
-use crate::stats;
+use crate::base::text::{paragraph, plain};
+use crate::judge::noise::Noise;
+use crate::judge::quantity::Quantity;
+use crate::statistics::order;
 
 /// What was measured, where it is kept, what it says of the gate, and the floors above the
 /// default margins, the highest first.
@@ -50,7 +50,7 @@ pub fn table(noise: &Noise, path: &Path, style: &Style) -> String {
         Some(format!(
             "{} {} ({wide} of {} above the margin of {})",
             quantity.name(),
-            percent(stats::median(&floors)?),
+            percent(order::median(&floors)?),
             floors.len(),
             percent(margin),
         ))

@@ -5,14 +5,14 @@
 use std::fmt::Write;
 
 use super::compare::{write_remark, Remark};
-use super::number::{self, count};
 use super::row::UNAVAILABLE;
 use super::terminal::{dim_head, head, Ink, Style, GAP};
-use super::text::{paragraph, plain};
 use super::{grouped, plural};
-use crate::plan::{Estimate, Need, Plan, Planned, CAUTION, EXACT, MOST};
-use crate::run::{Fact, Run};
-use crate::stats;
+use crate::base::number::{self, count};
+use crate::base::text::{paragraph, plain};
+use crate::judge::plan::{Estimate, Need, Plan, Planned, CAUTION, EXACT, MOST};
+use crate::statistics::order;
+use crate::stream::run::{Fact, Run};
 
 /// The share of metrics that a plan is for, besides all.
 const MOST_METRICS: f64 = 0.9;
@@ -210,7 +210,7 @@ fn conclusions(plan: &Plan, pilot: &Run) -> Vec<String> {
         _ => None,
     });
     if let Some(least) = least.min() {
-        let bound = stats::chi_square_quantile(1.0 - CAUTION, least - 1);
+        let bound = order::chi_square_quantile(1.0 - CAUTION, least - 1);
         let times = bound.map_or(1.0, |bound| ((least - 1) as f64 / bound).sqrt());
         let what = if least < FEW {
             "So few replicates say little of the spread; a pilot of ten says more. "

@@ -4,12 +4,12 @@
 
 use std::fmt::Write;
 
-use super::number;
 use super::plural;
 use super::row::UNAVAILABLE;
 use super::terminal::{dim_head, head, Ink, Style, GAP, INDENT};
-use super::text::{paragraph, plain};
-use crate::reference::{Dataset, Figure, Published};
+use crate::base::number;
+use crate::base::text::{paragraph, plain};
+use crate::files::reference::{Dataset, Figure, Published};
 
 /// What the column of the subject shows where the source does not tell.
 const NOT_STATED: &str = "not stated";

@@ -2,10 +2,10 @@
 
 //! One metric as the cells of a table.
 
-use super::number::{self, Place};
-use crate::quantity::Quantity;
-use crate::run::{Statistic, Unit};
-use crate::summary::{Status, Summary};
+use crate::base::number::{self, Place};
+use crate::judge::quantity::Quantity;
+use crate::judge::summary::{Status, Summary};
+use crate::stream::run::{Statistic, Unit};
 
 /// What a cell shows that has no value.
 pub const UNAVAILABLE: &str = "-";

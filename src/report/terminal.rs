@@ -4,13 +4,13 @@
 
 use std::fmt::Write;
 
-use super::number::{self, Place};
 use super::row::{beside, idiom_legend, place, Row, IDIOM, NO_OBJECT, OF_A_BATCH, UNAVAILABLE};
-use super::text::{paragraph, plain};
 use super::{copies, damage, grouped, object, plural, problems, provenance, tally, Problem};
-use crate::quantity::Quantity;
-use crate::run::{Entry, Metric, Outcome, Proof, Run, Statistic, Unit, PICOSECONDS};
-use crate::summary::{summarise, Status, Summary};
+use crate::base::number::{self, Place};
+use crate::base::text::{paragraph, plain};
+use crate::judge::quantity::Quantity;
+use crate::judge::summary::{summarise, Status, Summary};
+use crate::stream::run::{Entry, Metric, Outcome, Proof, Run, Statistic, Unit, PICOSECONDS};
 
 /// Whether text carries colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,8 +17,8 @@ use rustix::io::Errno;
 
 use super::description::Chosen;
 use super::process::{self, last_lines, Work, GLANCE};
-use crate::interrupt::Interrupt;
-use crate::run::Fact;
+use crate::base::interrupt::Interrupt;
+use crate::stream::run::Fact;
 
 /// What the build says of itself, in the folder that it builds in.
 const FACTS: &str = "facts";

@@ -17,9 +17,9 @@ use super::serial::Line;
 use super::spec::{self, Choice};
 use super::stream::{Bounds, Limit, Starts, Until};
 use super::{cache, host, sources, Ending, Order, Orders, Target};
-use crate::filter;
-use crate::interrupt::Interrupt;
-use crate::run::{Fact, Unit};
+use crate::base::interrupt::Interrupt;
+use crate::stream::filter;
+use crate::stream::run::{Fact, Unit};
 
 /// How long writing an image to a board may take.
 const FLASH: Duration = Duration::from_secs(120);

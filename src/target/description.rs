@@ -9,8 +9,8 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::spec::{check_baud, is_name, Choice, BAUD, DEFAULT, FORMS};
-use crate::filter;
-use crate::run::Unit;
+use crate::stream::filter;
+use crate::stream::run::Unit;
 
 /// Time without a record after which a board counts as hung, unless its description says another.
 const SILENCE: f64 = 10.0;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::stream::{Bounds, Starts, Until};
 use super::{process, Ending, Order, Orders, Target};
-use crate::interrupt::Interrupt;
+use crate::base::interrupt::Interrupt;
 
 /// Runs a shell command once for each session.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use rustix::fs::{open, Mode, OFlags};
 use super::process::{poll_for, GLANCE};
 use super::stream::{Bounds, Starts, Until, Watch};
 use super::{Ending, Order, Orders, Target};
-use crate::interrupt::Interrupt;
+use crate::base::interrupt::Interrupt;
 
 /// Reads a file from its start to its end in each session.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use super::stream::{Bounds, Starts, Until};
 use super::{cache, process as child, Ending, Order, Orders, Target};
-use crate::interrupt::Interrupt;
+use crate::base::interrupt::Interrupt;
 
 /// The agent, built by build.rs.
 const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernmark-agent"));

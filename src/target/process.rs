@@ -16,7 +16,7 @@ use rustix::process::{kill_process_group, waitid, Pid, Signal, WaitId, WaitIdOpt
 
 use super::stream::{Bounds, Watch, PARTING};
 use super::Ending;
-use crate::interrupt::Interrupt;
+use crate::base::interrupt::Interrupt;
 use crate::machine::MemoryGroup;
 
 /// Bytes of standard error, and of what a tool prints, that are kept: the end.

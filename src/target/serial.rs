@@ -18,8 +18,8 @@ use rustix::termios::{
 use super::process::{poll_for, GLANCE};
 use super::stream::{Bounds, Starts, Until, Watch};
 use super::{Ending, Order, Orders, Target};
-use crate::interrupt::Interrupt;
-use crate::record::{self, Line as Parsed};
+use crate::base::interrupt::Interrupt;
+use crate::stream::record::{self, Line as Parsed};
 
 /// How often an order is said to a board that does not answer: it may still be starting.
 const REPEAT: Duration = Duration::from_secs(1);

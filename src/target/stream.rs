@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::record::{self, Line, Record};
-use crate::run::Unit;
+use crate::stream::record::{self, Line, Record};
+use crate::stream::run::Unit;
 
 use super::Ending;
 

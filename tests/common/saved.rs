@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use kernmark::record;
+use kernmark::stream::record;
 
 /// A saved run: facts of the machine, then a session for each replicate. `metrics` holds, of each,
 /// the samples of each replicate; one without samples is skipped for want of `priority`.

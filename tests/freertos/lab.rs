@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use kernmark::run::{Entry, Metric, Outcome, Replicate, Run};
-pub use kernmark::session::read;
+use kernmark::stream::run::{Entry, Metric, Outcome, Replicate, Run};
+pub use kernmark::stream::session::read;
 
 use crate::common::{here, make, scratch, skipped};
 
@@ -285,7 +285,7 @@ pub fn replicate(metric: &Metric) -> &Replicate {
 pub fn skips(image: &Image, run: &Run) -> BTreeMap<String, usize> {
     assert_eq!(
         run.damage,
-        kernmark::run::Damage::default(),
+        kernmark::stream::run::Damage::default(),
         "{}",
         image.name
     );
@@ -311,7 +311,8 @@ pub fn records(session: &Session, kinds: &[&str]) -> BTreeMap<String, Vec<String
     let mut case = String::new();
     let mut records: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in session.stream.split(|&b| b == b'\n') {
-        let kernmark::record::Line::Record(record) = kernmark::record::parse(line) else {
+        let kernmark::stream::record::Line::Record(record) = kernmark::stream::record::parse(line)
+        else {
             continue;
         };
         if record.kind() == "begin" {

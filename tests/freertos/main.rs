@@ -19,7 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use common::{here, skipped, succeeds};
-use kernmark::run::{Entry, Outcome, Run, Unit};
+use kernmark::stream::run::{Entry, Outcome, Run, Unit};
 use lab::{
     able, attempt, build, cases, catalog, emulator, folder, image, measure, median, order, read,
     records, replicate, setting, skips, Board, Image, AN385, AN386, M3, M4, VIRT,
@@ -180,7 +180,7 @@ fn what_other_suites_are_held_against_is_measured() {
         .filter(|metric| metric.replicates.iter().all(|r| r.outcome == Outcome::Ok))
         .map(|metric| metric.id)
         .collect();
-    let rows = kernmark::reference::counterparts().unwrap();
+    let rows = kernmark::files::reference::counterparts().unwrap();
     let rows = rows.iter().filter(|row| row.target == "freertos");
     let missing: Vec<_> = rows
         .clone()
@@ -190,7 +190,7 @@ fn what_other_suites_are_held_against_is_measured() {
     // A benchmark of a name that is measured here is not left out.
     let known: BTreeSet<&str> = rows.map(|row| row.benchmark.as_str()).collect();
     assert!(known.contains("thread.create.user.from.kernel"));
-    let figures: kernmark::reference::Reference = "reference:zephyr".parse().unwrap();
+    let figures: kernmark::files::reference::Reference = "reference:zephyr".parse().unwrap();
     for figure in figures.figures().unwrap() {
         let name = figure.benchmark.as_str();
         assert!(!measured.contains(name) || known.contains(name), "{name}");

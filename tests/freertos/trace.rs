@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use kernmark::run::{Entry, Outcome, Run};
+use kernmark::stream::run::{Entry, Outcome, Run};
 
 use crate::common::succeeds;
 use crate::lab::{emulator, read, replicate, Image};

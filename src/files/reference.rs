@@ -1,0 +1,827 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The published figures of other suites, `reference/` in the repository, which the tool has with
+//! it: what they measured, and which metrics here measure the nearest thing.
+//!
+//! A dataset is named by a path, `zircon/2018-01-02`; the start of a path, `zephyr/latest`, names
+//! all datasets below it, and its first part is the suite.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::DeserializeOwned;
+use serde::Deserialize;
+
+use crate::import::{self, picosecond_clock, records, Imported, Row, Source};
+use crate::report::plural;
+use crate::report::IMPORTED;
+use crate::stream::filter;
+use crate::stream::run::{Clock, Fact, Metric, Run, Stat, Unit};
+
+/// What comes before a name.
+const PREFIX: &str = "reference:";
+
+/// The suites: name, and figures as CSV.
+const SUITES: [(&str, &str); 3] = [
+    ("zephyr", include_str!("../../reference/zephyr.csv")),
+    ("zircon", include_str!("../../reference/zircon.csv")),
+    ("composite", include_str!("../../reference/composite.csv")),
+];
+
+/// What the run of a dataset is read from; no file has it.
+static FORMAT: import::Format = import::Format {
+    name: "reference",
+    about: "published figures",
+    mark: PREFIX,
+    lines: None,
+    document: None,
+};
+
+const DATASETS: &str = include_str!("../../reference/datasets.csv");
+const ALIASES: &str = include_str!("../../reference/aliases.csv");
+const CHANGES: &str = include_str!("../../reference/zircon_change.csv");
+
+/// Figures that were taken together, and where they come from. What the source does not tell is
+/// empty or `not stated`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Dataset {
+    /// Its path: `zephyr/latest/userspace`.
+    #[serde(rename = "dataset")]
+    pub name: String,
+    /// Where it was published.
+    pub source: String,
+    /// What was measured, with its version.
+    pub system: String,
+    /// How that was built and run.
+    pub configuration: String,
+    /// What it ran on.
+    pub machine: String,
+    /// What of the samples a figure is.
+    pub statistic: String,
+    /// Cycles per second.
+    pub clock_hz: Option<u64>,
+    /// Where that frequency comes from, or what the figures are in place of cycles.
+    pub clock_basis: String,
+}
+
+/// A number as it was published: also a range, `162-166`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Published {
+    text: String,
+    low: f64,
+    high: f64,
+}
+
+impl Published {
+    /// As it was published.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The number, or the middle of the range.
+    #[must_use]
+    pub fn value(&self) -> f64 {
+        f64::midpoint(self.low, self.high)
+    }
+
+    /// The ends of the range; `None` of a single number.
+    #[must_use]
+    pub fn range(&self) -> Option<(f64, f64)> {
+        (self.low < self.high).then_some((self.low, self.high))
+    }
+
+    /// The numbers that are printed like this one when they are rounded.
+    fn rounded_to_it(&self) -> (f64, f64) {
+        let decimals = self.text.split_once('.').map_or(0, |(_, tail)| tail.len());
+        let half = (0..decimals).fold(0.5, |half, _| half / 10.0);
+        (self.low - half, self.high + half)
+    }
+}
+
+impl TryFrom<String> for Published {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let number = |part: &str| {
+            let is_decimal = part.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+            part.parse::<f64>().ok().filter(|_| is_decimal)
+        };
+        let (first, last) = text.split_once('-').unwrap_or((&text, &text));
+        match (number(first), number(last)) {
+            (Some(low), Some(high)) if low <= high => Ok(Published { text, low, high }),
+            _ => Err(format!(
+                "`{text}` is neither a number nor a range of numbers"
+            )),
+        }
+    }
+}
+
+/// A published figure: what one benchmark of a dataset measured, as it was published.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Figure {
+    /// The path of the dataset that it is part of.
+    pub dataset: String,
+    /// What its source calls it.
+    pub benchmark: String,
+    /// Which of the rows of that benchmark it is, from 1.
+    pub row: u32,
+    /// What is printed beside it.
+    pub title: String,
+    /// Cycles of one operation.
+    #[serde(default)]
+    pub cycles: Option<Published>,
+    /// Nanoseconds of one operation.
+    #[serde(default, alias = "wall_nanoseconds")]
+    pub nanoseconds: Option<Published>,
+    /// Microseconds of one operation.
+    #[serde(default)]
+    pub microseconds: Option<Published>,
+    /// Nanoseconds of CPU time of one operation.
+    #[serde(default)]
+    pub cpu_nanoseconds: Option<Published>,
+    /// Operations that it is the mean of.
+    #[serde(default)]
+    pub iterations: Option<u64>,
+    /// What one operation moves per second of CPU time.
+    #[serde(default)]
+    pub throughput: Option<String>,
+}
+
+impl Figure {
+    /// The benchmark's name, and after a `#` which of its rows it is, from the second on.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.row {
+            0 | 1 => self.benchmark.clone(),
+            row => format!("{}#{row}", self.benchmark),
+        }
+    }
+
+    /// Nanoseconds of one operation, where a time was published.
+    #[must_use]
+    pub fn time(&self) -> Option<f64> {
+        let short = self.nanoseconds.as_ref().map(Published::value);
+        short.or_else(|| Some(self.microseconds.as_ref()?.value() * 1000.0))
+    }
+
+    /// What it is in the run of its dataset; `clock_hz` is the dataset's.
+    fn row(&self, clock_hz: Option<u64>) -> Result<Row, String> {
+        let time = self.time();
+        let (value, range) = match (&self.cycles, clock_hz, time) {
+            (Some(cycles), Some(_), _) => (cycles.value(), cycles.range()),
+            (_, None, Some(time)) => (time * TICKS_OF_A_NANOSECOND, None),
+            _ => {
+                return Err(format!(
+                    "{}: {} has no figure in the dataset's clock",
+                    self.dataset, self.benchmark
+                ))
+            }
+        };
+        let range_text = self.cycles.as_ref().filter(|_| range.is_some());
+        let range_text =
+            range_text.map(|c| format!("; published as {}, the middle stands for it", c.text()));
+        Ok(Row {
+            about: format!("{}{}", self.title, range_text.unwrap_or_default()),
+            nanoseconds: time,
+            ..Row::new(
+                &self.name(),
+                import::Figure::Summary(Stat {
+                    samples: self.iterations.unwrap_or(1),
+                    mean: Some(value),
+                    median: None,
+                    min: range.map(|(low, _)| low),
+                    max: range.map(|(_, high)| high),
+                    deviation: None,
+                }),
+            )
+        })
+    }
+}
+
+/// Ticks of [`picosecond_clock`] in a nanosecond.
+const TICKS_OF_A_NANOSECOND: f64 = 1000.0;
+
+/// A metric that measures the nearest thing to a benchmark of another suite, or
+/// that there is none.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Counterpart {
+    /// The suite: `zephyr`, `zircon` ...
+    #[serde(rename = "dataset")]
+    pub suite: String,
+    /// What it is called there.
+    pub benchmark: String,
+    /// What measures it here: `linux`, `linux-vm`; empty when nothing does.
+    pub target: String,
+    /// The metric; empty when there is none.
+    pub metric: String,
+    /// How the two differ, empty when they do not; or why there is none.
+    pub note: String,
+}
+
+/// What `reference:NAME` names: a dataset, or all datasets below a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    path: String,
+}
+
+impl Reference {
+    /// Whether a text is meant to name published figures, and not a file.
+    #[must_use]
+    pub fn is_meant(text: &str) -> bool {
+        text.starts_with(PREFIX)
+    }
+
+    /// What a path names.
+    ///
+    /// # Errors
+    ///
+    /// Nothing: what there is instead.
+    pub fn named(path: &str) -> Result<Self, String> {
+        let known = names(&datasets()?);
+        if known.iter().any(|name| name == path) {
+            let path = path.to_owned();
+            return Ok(Reference { path });
+        }
+        let names: Vec<&str> = known.iter().map(String::as_str).collect();
+        Err(format!(
+            "{PREFIX} is followed by one of {}{}",
+            names.join(", "),
+            filter::suggestion(path, &names)
+        ))
+    }
+
+    /// The suite: `zephyr`, `zircon` ...
+    #[must_use]
+    pub fn suite(&self) -> &str {
+        first_part(&self.path)
+    }
+
+    /// The datasets that it names, in the order of the data.
+    ///
+    /// # Errors
+    ///
+    /// The data is broken.
+    pub fn datasets(&self) -> Result<Vec<Dataset>, String> {
+        let mut all = datasets()?;
+        all.retain(|dataset| is_below(&self.path, &dataset.name));
+        Ok(all)
+    }
+
+    /// The one dataset that it names.
+    ///
+    /// # Errors
+    ///
+    /// It names several: which; or the data is broken.
+    pub fn dataset(&self) -> Result<Dataset, String> {
+        let mut all = self.datasets()?;
+        if all.len() == 1 {
+            return Ok(all.remove(0));
+        }
+        let names: Vec<String> = all.iter().map(|one| one.reference().to_string()).collect();
+        Err(format!(
+            "{self} names {}, one is needed: {}",
+            plural(all.len() as u64, "dataset"),
+            names.join(", ")
+        ))
+    }
+
+    /// The figures that it names, in the order of the data.
+    ///
+    /// # Errors
+    ///
+    /// The data is broken.
+    pub fn figures(&self) -> Result<Vec<Figure>, String> {
+        let suite = SUITES.iter().find(|(name, _)| *name == self.suite());
+        let (name, csv) = suite.ok_or_else(|| format!("there is no suite {}", self.suite()))?;
+        let mut figures = figures_in(name, csv)?;
+        figures.retain(|figure| is_below(&self.path, &figure.dataset));
+        Ok(figures)
+    }
+
+    /// The dataset that it names as a run of one session.
+    ///
+    /// # Errors
+    ///
+    /// It names several datasets, or the data is broken.
+    pub fn run(&self) -> Result<Run, String> {
+        let imported = Imported {
+            format: &FORMAT,
+            sources: vec![self.source()?],
+        };
+        let facts = [Fact::new(IMPORTED, self.to_string())];
+        Ok(records::run(imported, &facts))
+    }
+
+    /// The dataset that it names as what one process or boot of another tool told.
+    ///
+    /// # Errors
+    ///
+    /// It names several datasets, or the data is broken.
+    pub fn source(&self) -> Result<Source, String> {
+        let dataset = self.dataset()?;
+        let clock = match dataset.clock_hz {
+            Some(hz) => Clock {
+                name: "cycles".to_owned(),
+                unit: Unit::Cycles,
+                hz,
+            },
+            None => picosecond_clock(),
+        };
+        let facts = [
+            ("kernel", &dataset.system),
+            ("configuration", &dataset.configuration),
+            ("machine", &dataset.machine),
+            ("source", &dataset.source),
+            ("statistic", &dataset.statistic),
+            ("clock_basis", &dataset.clock_basis),
+        ];
+        let figures = self.figures()?;
+        let rows: Result<Vec<Row>, String> = figures
+            .iter()
+            .map(|figure| figure.row(dataset.clock_hz))
+            .collect();
+        Ok(Source {
+            facts: facts
+                .iter()
+                .filter(|(_, value)| !value.is_empty())
+                .map(|(name, value)| Fact::new(name, value.as_str()))
+                .collect(),
+            clock,
+            rows: rows?,
+            cut: None,
+        })
+    }
+}
+
+impl FromStr for Reference {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some(path) = text.strip_prefix(PREFIX) else {
+            let known = Reference::named(text)?;
+            return Err(format!("it is written {known}"));
+        };
+        Reference::named(path)
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{}", self.path)
+    }
+}
+
+impl Dataset {
+    /// What was measured and how it was configured; empty when neither is told.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        let parts = [self.system.as_str(), self.configuration.as_str()];
+        let known: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        known.join("; ")
+    }
+
+    /// What names it.
+    #[must_use]
+    pub fn reference(&self) -> Reference {
+        Reference {
+            path: self.name.clone(),
+        }
+    }
+}
+
+fn first_part(path: &str) -> &str {
+    path.split_once('/').map_or(path, |(first, _)| first)
+}
+
+/// Whether a dataset is the one of a path, or one below it.
+fn is_below(path: &str, dataset: &str) -> bool {
+    let rest = dataset.strip_prefix(path);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// All that can be named: the datasets and the starts of their paths, each before what is below it.
+fn names(datasets: &[Dataset]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for dataset in datasets {
+        let name = &dataset.name;
+        let ends = name.match_indices('/').map(|(at, _)| at);
+        for end in ends.chain([name.len()]) {
+            let start = name[..end].to_owned();
+            if !names.contains(&start) {
+                names.push(start);
+            }
+        }
+    }
+    names
+}
+
+/// All datasets, in the order of the data.
+///
+/// # Errors
+///
+/// The data is broken.
+pub fn datasets() -> Result<Vec<Dataset>, String> {
+    rows("datasets", DATASETS)
+}
+
+fn figures_in(suite: &str, csv: &str) -> Result<Vec<Figure>, String> {
+    rows(suite, csv)
+}
+
+/// The counterparts of all benchmarks, in the order of the data.
+///
+/// # Errors
+///
+/// The data is broken.
+pub fn counterparts() -> Result<Vec<Counterpart>, String> {
+    counterparts_in(ALIASES)
+}
+
+/// The same of a text: columns `dataset`, `benchmark`, `target`, `metric`, `note`.
+///
+/// # Errors
+///
+/// A column is missing, or a row has another number of fields: which, and where.
+pub fn counterparts_in(csv: &str) -> Result<Vec<Counterpart>, String> {
+    rows("aliases", csv)
+}
+
+/// The target by which the data knows the port of an agent.
+#[must_use]
+pub fn target(port: &str) -> Option<&'static str> {
+    match port {
+        "linux-user" => Some("linux"),
+        "linux-kernel" => Some("linux-vm"),
+        "freertos" => Some(WITH_OBJECTS),
+        _ => None,
+    }
+}
+
+/// The target that stands for every port that the counterparts do not know: a kernel that has the
+/// objects of the other suite. Its metrics are also the benchmarks of their name, where the
+/// counterparts do not say otherwise.
+pub const WITH_OBJECTS: &str = "freertos";
+
+/// A benchmark beside the metric of a run that measures the nearest thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The id of the benchmark in the run of its dataset.
+    pub id: String,
+    /// What its source calls it.
+    pub benchmark: String,
+    /// The metric.
+    pub metric: String,
+    /// How the two differ; empty when they do not.
+    pub note: String,
+}
+
+/// Which metrics of a run measure the benchmarks of a dataset: those that the counterparts of the
+/// run's target name, and for [`WITH_OBJECTS`] those of the same name. `published` is the run of
+/// these figures.
+#[must_use]
+pub fn pairs(
+    figures: &[Figure],
+    published: &Run,
+    run: &Run,
+    counterparts: &[Counterpart],
+) -> Vec<Pair> {
+    let target = run.sessions.first().and_then(|one| target(&one.port));
+    let target = target.unwrap_or(WITH_OBJECTS);
+    let has = |id: &str| run.metrics.iter().any(|metric| metric.id == id);
+    let pair = |(figure, metric): (&Figure, &Metric)| {
+        let benchmark = &figure.benchmark;
+        let known = counterparts.iter().find(|one| {
+            one.suite == first_part(&figure.dataset)
+                && one.benchmark == *benchmark
+                && one.target == target
+        });
+        let (metric_here, note) = match known {
+            Some(known) => (&known.metric, known.note.as_str()),
+            None if target == WITH_OBJECTS => (benchmark, ""),
+            None => return None,
+        };
+        has(metric_here).then(|| Pair {
+            id: metric.id.clone(),
+            benchmark: figure.name(),
+            metric: metric_here.clone(),
+            note: note.to_owned(),
+        })
+    };
+    // Its metrics are the figures, in their order.
+    figures
+        .iter()
+        .zip(&published.metrics)
+        .filter_map(pair)
+        .collect()
+}
+
+/// A run with the metrics of these pairs alone, under the ids that `name` takes from each.
+#[must_use]
+pub fn paired(mut run: Run, pairs: &[Pair], name: fn(&Pair) -> &str) -> Run {
+    let metric = |pair: &Pair| {
+        let known = run.metrics.iter().find(|metric| metric.id == name(pair))?;
+        Some(Metric {
+            id: pair.id.clone(),
+            ..known.clone()
+        })
+    };
+    run.metrics = pairs.iter().filter_map(metric).collect();
+    run
+}
+
+/// How much less a benchmark takes in `to` than in `from`, as it was published.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Change {
+    /// The path of the earlier dataset.
+    pub from: String,
+    /// The path of the later one.
+    pub to: String,
+    /// The benchmark.
+    pub benchmark: String,
+    /// [`improvement`], rounded to two decimals.
+    pub improvement_percent: String,
+}
+
+/// The changes that were published, in the order of the data.
+///
+/// # Errors
+///
+/// The data is broken.
+pub fn changes() -> Result<Vec<Change>, String> {
+    rows("zircon_change", CHANGES)
+}
+
+/// How much faster something became, per cent, as Zircon publishes it: 100 is twice as fast, and
+/// what takes twice as long has -50.
+#[must_use]
+pub fn improvement(from: f64, to: f64) -> f64 {
+    100.0 * (from / to - 1.0)
+}
+
+/// An improvement as it is published: per cent with two decimals.
+#[must_use]
+pub fn improvement_text(improvement: f64) -> String {
+    format!("{improvement:.2}")
+}
+
+/// How the changes that were published between two datasets agree with their figures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// How many changes were published.
+    pub published: usize,
+    /// Why those do not follow from the figures that do not.
+    pub contradictions: Vec<String>,
+}
+
+impl Agreement {
+    /// Whether each published change between two datasets follows from the first row of its
+    /// benchmark in both.
+    #[must_use]
+    pub fn of(changes: &[Change], from: &[Figure], to: &[Figure]) -> Self {
+        let is_between = |change: &&Change| {
+            let has = |figures: &[Figure], name: &str| figures.iter().any(|f| f.dataset == name);
+            has(from, &change.from) && has(to, &change.to)
+        };
+        let changes: Vec<&Change> = changes.iter().filter(is_between).collect();
+        Agreement {
+            published: changes.len(),
+            contradictions: changes
+                .iter()
+                .filter_map(|change| contradiction(change, from, to))
+                .collect(),
+        }
+    }
+
+    /// It in a sentence; `None` when no change was published.
+    #[must_use]
+    pub fn sentence(&self) -> Option<String> {
+        let all = plural(self.published as u64, "published improvement");
+        match (self.published, self.contradictions.len()) {
+            (0, _) => None,
+            (_, 0) => Some(format!("all of {all} follow from the printed figures")),
+            (published, wrong) => Some(format!(
+                "{} of {all} follow from the printed figures; {}",
+                published - wrong,
+                self.contradictions.join("; ")
+            )),
+        }
+    }
+}
+
+/// Why a published change does not follow from the figures; `None` when it does.
+fn contradiction(change: &Change, from: &[Figure], to: &[Figure]) -> Option<String> {
+    let benchmark = &change.benchmark;
+    let find = |figures: &[Figure], dataset: &str| {
+        let found = figures
+            .iter()
+            .find(|f| f.dataset == dataset && f.benchmark == *benchmark);
+        let time = found.and_then(|figure| figure.nanoseconds.clone());
+        time.ok_or_else(|| format!("{benchmark}: {dataset} has no time of it"))
+    };
+    let (from, to) = match (find(from, &change.from), find(to, &change.to)) {
+        (Ok(from), Ok(to)) => (from, to),
+        (Err(why), _) | (_, Err(why)) => return Some(why),
+    };
+    let derived = improvement_text(improvement(from.value(), to.value()));
+    if derived == change.improvement_percent {
+        return None;
+    }
+    let ((least, most), (to_least, to_most)) = (from.rounded_to_it(), to.rounded_to_it());
+    Some(format!(
+        "{benchmark}: published {}, but {} to {} is {derived}, and their rounding allows {} to {}",
+        change.improvement_percent,
+        from.text(),
+        to.text(),
+        improvement_text(improvement(least, to_most)),
+        improvement_text(improvement(most, to_least)),
+    ))
+}
+
+pub(crate) fn rows<T: DeserializeOwned>(name: &str, csv: &str) -> Result<Vec<T>, String> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let rows: Result<Vec<T>, csv::Error> = reader.deserialize().collect();
+    rows.map_err(|error| format!("reference/{name}.csv: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reference(text: &str) -> Reference {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn counterparts_are_read_by_the_names_of_the_columns() {
+        let text = "note,metric,target,benchmark,dataset\n\"a, b\",m.x,linux,B/1,zircon\n";
+        let all = counterparts_in(text).unwrap();
+        let expected = Counterpart {
+            suite: "zircon".to_owned(),
+            benchmark: "B/1".to_owned(),
+            target: "linux".to_owned(),
+            metric: "m.x".to_owned(),
+            note: "a, b".to_owned(),
+        };
+        assert_eq!(all, [expected]);
+    }
+
+    #[test]
+    fn a_broken_table_is_refused_by_what_is_wrong() {
+        let missing = counterparts_in("dataset,benchmark,target,note\na,b,c,d\n").unwrap_err();
+        assert!(missing.contains("aliases.csv") && missing.contains("`metric`"));
+        let short = counterparts_in("dataset,benchmark,target,metric,note\na,b\n").unwrap_err();
+        assert!(short.contains("line: 2"), "{short}");
+        let head = "dataset,benchmark,row,title,cycles\n";
+        for cycles in ["1x", "-3", "5-4", "1-2-3", "1e3", "inf"] {
+            let error = figures_in("s", &format!("{head}d,b,1,t,{cycles}\n")).unwrap_err();
+            assert!(error.contains(&format!("`{cycles}`")), "{error}");
+            assert!(error.contains("line: 2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn figures_are_read_as_they_were_published() {
+        let text = "dataset,benchmark,row,title,cycles,microseconds\n\
+                    s/d,a,1,A,162-166,\ns/d,b,1,B,4448.927,1.97\ns/d,b,2,B,7,\n";
+        let figures = figures_in("s", text).unwrap();
+        let cycles: Vec<&Published> = figures.iter().filter_map(|f| f.cycles.as_ref()).collect();
+        assert_eq!((cycles[0].text(), cycles[0].value()), ("162-166", 164.0));
+        assert_eq!(cycles[0].range(), Some((162.0, 166.0)));
+        assert_eq!((cycles[1].text(), cycles[1].range()), ("4448.927", None));
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        assert!(close(figures[1].time().unwrap(), 1970.0));
+        let (low, high) = cycles[1].rounded_to_it();
+        assert!(close(low, 4448.9265) && close(high, 4448.9275));
+        let names: Vec<String> = figures.iter().map(Figure::name).collect();
+        assert_eq!(names, ["a", "b", "b#2"]);
+        assert_eq!(figures[0].time(), None);
+    }
+
+    #[test]
+    fn a_path_names_a_dataset_or_all_below_it() {
+        let count = |text: &str| reference(text).datasets().unwrap().len();
+        assert_eq!(count("reference:zephyr"), 8);
+        assert_eq!(count("reference:zephyr/latest"), 4);
+        assert_eq!(count("reference:zephyr/latest/userspace"), 1);
+        let figures = |text: &str| reference(text).figures().unwrap();
+        let (all, one) = (
+            figures("reference:zephyr"),
+            figures("reference:zephyr/latest/userspace"),
+        );
+        assert!(!one.is_empty() && one.len() < all.len());
+        assert!(one.iter().all(|f| f.dataset == "zephyr/latest/userspace"));
+        // linux-2.6.22 is not below linux.
+        assert_eq!(count("reference:composite/2007/linux"), 1);
+        for text in ["reference:zircon", "reference:composite/2007/hardware"] {
+            assert_eq!(reference(text).to_string(), text);
+        }
+        let several = reference("reference:zircon").dataset().unwrap_err();
+        assert!(several.contains("2 datasets"), "{several}");
+        assert!(
+            several.ends_with(", reference:zircon/2018-01-02"),
+            "{several}"
+        );
+    }
+
+    #[test]
+    fn a_reference_that_is_none_is_refused_with_those_that_there_are() {
+        let refused = |text: &str| text.parse::<Reference>().unwrap_err();
+        assert_eq!(refused("zephyr"), "it is written reference:zephyr");
+        let message = refused("reference:zefyr");
+        let dataset = "composite/2007/linux-2.6.22";
+        assert_eq!(message.matches(dataset).count(), 1, "{message}");
+        assert!(message.ends_with("; did you mean zephyr?"), "{message}");
+        assert!(refused("").contains("composite"));
+        assert!(refused("reference:zephyr/").contains("one of"));
+    }
+
+    #[test]
+    fn every_dataset_is_a_source_with_all_of_its_rows() {
+        for dataset in datasets().unwrap() {
+            let reference = dataset.reference();
+            let source = reference.source().unwrap();
+            assert_eq!(source.rows.len(), reference.figures().unwrap().len());
+            let mut names: Vec<&str> = source.rows.iter().map(|row| row.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), source.rows.len(), "{reference}: a name twice");
+        }
+        let source = reference("reference:zircon/2018-01-02").source().unwrap();
+        let row = |name: &str| source.rows.iter().find(|row| row.name == name).unwrap();
+        assert_eq!(row("Channel/Create").nanoseconds, Some(755.0));
+        let import::Figure::Summary(stat) = &row("Channel/Create").figure else {
+            panic!("{source:?}");
+        };
+        assert_eq!((stat.mean, stat.median), (Some(755_000.0), None));
+        assert!(stat.samples > 1000);
+        assert_ne!(row("Port/Create/0").figure, row("Port/Create/0#2").figure);
+        assert_eq!(source.clock, picosecond_clock());
+        let source = reference("reference:composite/2007/hardware")
+            .source()
+            .unwrap();
+        assert_eq!(source.clock.hz, 2_400_000_000);
+        let import::Figure::Summary(stat) = &source.rows[0].figure else {
+            panic!("{source:?}");
+        };
+        assert_eq!(
+            (stat.min, stat.mean, stat.max),
+            (Some(162.0), Some(164.0), Some(166.0))
+        );
+        assert!(source.rows[0].about.contains("162-166"));
+    }
+
+    fn zircon() -> [Vec<Figure>; 2] {
+        ["reference:zircon/2017-08-17", "reference:zircon/2018-01-02"]
+            .map(|text| reference(text).figures().unwrap())
+    }
+
+    #[test]
+    fn every_published_change_follows_from_the_figures() {
+        let [from, to] = zircon();
+        let agreement = Agreement::of(&changes().unwrap(), &from, &to);
+        assert_eq!(
+            (agreement.published, agreement.contradictions.len()),
+            (28, 0)
+        );
+        let sentence = agreement.sentence().unwrap();
+        assert_eq!(
+            sentence,
+            "all of 28 published improvements follow from the printed figures"
+        );
+        assert_eq!(
+            Agreement::of(&changes().unwrap(), &to, &from).sentence(),
+            None
+        );
+    }
+
+    #[test]
+    fn a_published_change_that_does_not_follow_is_named() {
+        let [from, mut to] = zircon();
+        let mut changes = changes().unwrap();
+        changes[1].improvement_percent = "17.81".to_owned();
+        to.retain(|figure| figure.benchmark != "Event/Close");
+        let agreement = Agreement::of(&changes, &from, &to);
+        assert_eq!(agreement.published, 28);
+        assert_eq!(
+            agreement.contradictions,
+            [
+                "Channel/Write/64: published 17.81, but 728 to 618 is 17.80, and their rounding \
+                 allows 17.62 to 17.98",
+                "Event/Close: zircon/2018-01-02 has no time of it"
+            ]
+        );
+        let sentence = agreement.sentence().unwrap();
+        assert!(
+            sentence.starts_with("26 of 28 published improvements follow"),
+            "{sentence}"
+        );
+    }
+
+    #[test]
+    fn an_improvement_is_of_the_speed() {
+        assert_eq!(improvement_text(improvement(200.0, 100.0)), "100.00");
+        assert_eq!(improvement_text(improvement(100.0, 200.0)), "-50.00");
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Which benchmarks of another suite are measured here, by which target, and why others are not.
+
+use crate::files::reference::{Counterpart, Figure};
+use crate::report::plural;
+use crate::stream::filter;
+
+/// A benchmark of another suite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Benchmark {
+    /// What it is called there.
+    pub name: String,
+    /// The metrics that measure the nearest thing, at most one of each target.
+    pub measured: Vec<Nearest>,
+    /// Why there is none; empty when there is one.
+    pub reason: String,
+}
+
+/// A metric that measures the nearest thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nearest {
+    /// The metric.
+    pub metric: String,
+    /// What measures it.
+    pub target: String,
+    /// How the two differ; empty when they do not.
+    pub note: String,
+}
+
+/// The benchmarks among these figures of a suite, each once, in their order.
+#[must_use]
+pub fn of(suite: &str, figures: &[Figure], counterparts: &[Counterpart]) -> Vec<Benchmark> {
+    let mut benchmarks: Vec<Benchmark> = Vec::new();
+    for figure in figures {
+        if benchmarks.iter().any(|one| one.name == figure.benchmark) {
+            continue;
+        }
+        let mut benchmark = Benchmark {
+            name: figure.benchmark.clone(),
+            measured: Vec::new(),
+            reason: String::new(),
+        };
+        let own = |c: &&Counterpart| c.suite == suite && c.benchmark == figure.benchmark;
+        for counterpart in counterparts.iter().filter(own) {
+            if counterpart.metric.is_empty() {
+                benchmark.reason.clone_from(&counterpart.note);
+            } else {
+                benchmark.measured.push(Nearest {
+                    metric: counterpart.metric.clone(),
+                    target: counterpart.target.clone(),
+                    note: counterpart.note.clone(),
+                });
+            }
+        }
+        benchmarks.push(benchmark);
+    }
+    benchmarks
+}
+
+/// Those that a filter selects, by their own name or by that of a metric.
+///
+/// # Errors
+///
+/// A filter that selects nothing, with the names that are nearest to it.
+pub fn pick(benchmarks: Vec<Benchmark>, filters: &[String]) -> Result<Vec<Benchmark>, String> {
+    let names = |one: &Benchmark| -> Vec<String> {
+        let metrics = one.measured.iter().map(|nearest| nearest.metric.clone());
+        metrics.chain([one.name.clone()]).collect()
+    };
+    let all: Vec<String> = benchmarks.iter().flat_map(names).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    filter::verify(filters, &all)?;
+    let picked = |one: &Benchmark| {
+        let names = names(one);
+        filters.is_empty()
+            || filters
+                .iter()
+                .any(|filter| names.iter().any(|name| filter::matches(filter, name)))
+    };
+    Ok(benchmarks.into_iter().filter(picked).collect())
+}
+
+/// How many there are, are measured, by which target, and have no counterpart.
+#[must_use]
+pub fn tally(benchmarks: &[Benchmark]) -> String {
+    let mut targets: Vec<(&str, usize)> = Vec::new();
+    for nearest in benchmarks.iter().flat_map(|one| &one.measured) {
+        match targets.iter_mut().find(|(name, _)| *name == nearest.target) {
+            Some((_, count)) => *count += 1,
+            None => targets.push((&nearest.target, 1)),
+        }
+    }
+    let measured = benchmarks.iter().filter(|one| !one.measured.is_empty());
+    let measured = measured.count();
+    let by: Vec<String> = targets
+        .iter()
+        .map(|(target, count)| format!("{count} by {target}"))
+        .collect();
+    let by = match by.len() {
+        0 => String::new(),
+        _ => format!(" ({})", by.join(", ")),
+    };
+    format!(
+        "{}: {measured} measured{by}, {} without a counterpart",
+        plural(benchmarks.len() as u64, "benchmark"),
+        benchmarks.len() - measured
+    )
+}
+
+/// The notes and reasons of the benchmarks, each once, in the order in which they come.
+#[must_use]
+pub fn notes(benchmarks: &[Benchmark]) -> Vec<&str> {
+    let mut notes: Vec<&str> = Vec::new();
+    for one in benchmarks {
+        let all = one.measured.iter().map(|nearest| nearest.note.as_str());
+        for note in all.chain([one.reason.as_str()]) {
+            if !note.is_empty() && !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::reference::counterparts_in;
+
+    fn benchmarks() -> Vec<Benchmark> {
+        let figures: Vec<Figure> = ["s.k", "s.k", "s.u", "only.there"]
+            .map(|benchmark| Figure {
+                dataset: "zephyr/x".to_owned(),
+                benchmark: benchmark.to_owned(),
+                ..Figure::default()
+            })
+            .into();
+        let counterparts = counterparts_in(
+            "dataset,benchmark,target,metric,note\n\
+             zephyr,s.k,linux-vm,s.k,\n\
+             zephyr,s.k,linux,s.u,users\n\
+             zephyr,s.u,linux,s.u,\n\
+             zephyr,only.there,,,no such thing\n\
+             zircon,s.u,linux,wrong,\n",
+        )
+        .unwrap();
+        of("zephyr", &figures, &counterparts)
+    }
+
+    #[test]
+    fn each_benchmark_comes_once_with_all_its_counterparts() {
+        let all = benchmarks();
+        let metrics: Vec<usize> = all.iter().map(|one| one.measured.len()).collect();
+        assert_eq!(metrics, [2, 1, 0]);
+        assert_eq!(all[2].reason, "no such thing");
+        assert_eq!(notes(&all), ["users", "no such thing"]);
+        assert_eq!(
+            tally(&all),
+            "3 benchmarks: 2 measured (1 by linux-vm, 2 by linux), 1 without a counterpart"
+        );
+        assert_eq!(
+            tally(&all[2..]),
+            "1 benchmark: 0 measured, 1 without a counterpart"
+        );
+    }
+
+    #[test]
+    fn a_filter_selects_by_either_name() {
+        let picked = |filter: &str| {
+            let all = pick(benchmarks(), &[filter.to_owned()]).unwrap();
+            all.into_iter().map(|one| one.name).collect::<Vec<_>>()
+        };
+        assert_eq!(picked("s.u"), ["s.k", "s.u"]);
+        assert_eq!(picked("only"), ["only.there"]);
+        assert!(pick(benchmarks(), &["nothing".to_owned()]).is_err());
+        assert_eq!(pick(benchmarks(), &[]).unwrap().len(), 3);
+    }
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The figures of a replicate: its median, its percentiles and its first operation.
+//!
+//! A run comes in; for each metric the figures of each replicate go out. Every command takes them
+//! from here, so `run`, `show`, `compare`, `plan`, `noise` and budgets cannot disagree.
+
+use std::collections::HashSet;
+
+use crate::judge::quantity::Quantity;
+use crate::judge::summary::{Group, Status};
+use crate::statistics::order;
+use crate::stream::histogram::Histogram;
+use crate::stream::run::{Outcome, Replicate, Run, Statistic, Unit};
+
+impl Replicate {
+    /// A figure of this replicate in ticks of one operation. Where a batch is more than one
+    /// operation, a percentile is one of batch means.
+    ///
+    /// The median of times is interpolated within the tick, as that of grouped data: a stamp cuts
+    /// off what lies below a tick, so samples of one value are taken as spread evenly over it.
+    /// Percentiles are order statistics. `None` where there is no number, or where there are too
+    /// few samples for the percentile ([`order::samples_for_quantile`]).
+    #[must_use]
+    pub fn figure(&self, quantity: Quantity, unit: Unit) -> Option<f64> {
+        if self.outcome != Outcome::Ok {
+            return None;
+        }
+        if quantity == Quantity::Cold {
+            return Some(self.cold?.0 as f64);
+        }
+        let batch = self.batch.max(1) as f64;
+        match (quantity, &self.stat) {
+            (Quantity::P50, Some(stat)) => stat.value(),
+            (_, Some(_)) => None,
+            (Quantity::P50, None) if unit == Unit::Instructions => {
+                Some(self.histogram.median()? / batch)
+            }
+            (Quantity::P50, None) => Some(self.histogram.interpolated_median()? / batch),
+            (tail, None) => {
+                let ticks = order::quantile(&self.histogram, tail.share()?)?;
+                Some(ticks.0 as f64 / batch)
+            }
+        }
+    }
+
+    /// Every figure of this replicate, in the order of [`Quantity::ALL`].
+    fn figures(&self, unit: Unit) -> [Option<f64>; 5] {
+        Quantity::ALL.map(|quantity| self.figure(quantity, unit))
+    }
+}
+
+/// The figures of one replicate that has a number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplicateFigures {
+    /// Index into the run's sessions.
+    pub session: usize,
+    /// Operations in each sample.
+    pub batch: u64,
+    /// One tick of the clock, of one operation, in the unit of the figures: 0 where counted
+    /// instructions or a summary leave nothing below it.
+    pub tick: f64,
+    /// Whether nearly all samples have the same value, so that the tick hides where the median
+    /// lies within it.
+    pub in_one_tick: bool,
+    /// In the order of [`Quantity::ALL`]: nanoseconds, or ticks where these are no time.
+    pub values: [Option<f64>; 5],
+}
+
+impl ReplicateFigures {
+    /// One of the figures.
+    #[must_use]
+    pub fn value(&self, quantity: Quantity) -> Option<f64> {
+        self.values[quantity as usize]
+    }
+}
+
+/// A replicate of counted instructions that all replicates equal, sample by sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exact {
+    /// Operations in each sample.
+    pub batch: u64,
+    /// Its samples.
+    pub histogram: Histogram,
+}
+
+impl Exact {
+    /// The mean of the samples, of one operation.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        let (mut sum, mut samples) = (0.0, 0.0);
+        for (ticks, count) in self.histogram.iter() {
+            sum += ticks.0 as f64 * count as f64;
+            samples += count as f64;
+        }
+        sum / samples / self.batch.max(1) as f64
+    }
+}
+
+/// The figures of one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricFigures {
+    /// The metric's id.
+    pub id: String,
+    /// Whether it has a number.
+    pub status: Status,
+    /// Why it has none.
+    pub reason: Option<String>,
+    /// The unit of its clock.
+    pub unit: Unit,
+    /// What its p50 is.
+    pub statistic: Statistic,
+    /// The replicates with a number.
+    pub replicates: Vec<ReplicateFigures>,
+    /// Whether there is one replicate, which sums up samples that are lost.
+    pub is_summary: bool,
+    /// What every replicate equals, where nothing of this metric is noise.
+    pub exact: Option<Exact>,
+    /// Whether the port builds it of other primitives ([`crate::stream::run::Entry::idiom`]).
+    pub is_idiom: bool,
+}
+
+impl MetricFigures {
+    /// A figure of each replicate that has it, with its session.
+    pub fn values(&self, quantity: Quantity) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let replicates = self.replicates.iter();
+        replicates.filter_map(move |one| Some((one.session, one.value(quantity)?)))
+    }
+
+    /// Why it has no number.
+    #[must_use]
+    pub fn absence(&self) -> String {
+        absence(self.status, self.reason.as_deref())
+    }
+}
+
+/// Why a metric of this status has no number.
+pub(crate) fn absence(status: Status, reason: Option<&str>) -> String {
+    let what = match status {
+        Status::Skipped => "skipped",
+        Status::Failed => "failed",
+        Status::Incomplete | Status::Ok => "incomplete",
+    };
+    format!("{what}: {}", reason.unwrap_or("no reason given"))
+}
+
+/// The figures of a run: all that comparing needs of its samples.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunFigures {
+    /// How many sessions the run has.
+    pub sessions: usize,
+    /// The metrics that were tried, in the run's order.
+    pub metrics: Vec<MetricFigures>,
+}
+
+/// The share of a replicate's samples from which on one tick holds nearly all of them.
+const NEARLY_ALL: f64 = 0.95;
+
+impl RunFigures {
+    /// The figures of all metrics of a run.
+    #[must_use]
+    pub fn of(run: &Run) -> Self {
+        let idioms: HashSet<&str> = run
+            .catalog
+            .iter()
+            .filter(|entry| entry.idiom)
+            .map(|entry| entry.metric.as_str())
+            .collect();
+        let tried = run.metrics.iter().filter(|m| !m.replicates.is_empty());
+        let metrics = tried.map(|metric| {
+            let group = Group::of(run, metric);
+            let status = group.status();
+            let replicates = group.ok.iter().filter_map(|one| of_replicate(run, one));
+            let mut replicates: Vec<ReplicateFigures> = replicates.collect();
+            replicates.sort_by_key(|one| one.session);
+            MetricFigures {
+                id: metric.id.clone(),
+                status,
+                reason: group.reason(status).map(str::to_owned),
+                unit: group.clock.unit,
+                statistic: group.statistic,
+                replicates,
+                is_summary: group.ok.len() == 1 && group.ok[0].stat.is_some(),
+                exact: is_exact(group.clock.unit, &group.ok).then(|| Exact {
+                    batch: group.ok[0].batch,
+                    histogram: group.ok[0].histogram.clone(),
+                }),
+                is_idiom: idioms.contains(metric.id.as_str()),
+            }
+        });
+        RunFigures {
+            sessions: run.sessions.len(),
+            metrics: metrics.collect(),
+        }
+    }
+}
+
+/// `None` where a clock that counts cycles does not say how many a second has.
+fn of_replicate(run: &Run, replicate: &Replicate) -> Option<ReplicateFigures> {
+    let clock = &run.sessions[replicate.session].clock;
+    let one_tick = clock.shown(1.0)? / replicate.batch.max(1) as f64;
+    let is_coarse = clock.unit != Unit::Instructions && replicate.stat.is_none();
+    let total = replicate.histogram.total();
+    let most = replicate.histogram.iter().map(|(_, count)| count).max();
+    Some(ReplicateFigures {
+        session: replicate.session,
+        batch: replicate.batch.max(1),
+        tick: if is_coarse { one_tick } else { 0.0 },
+        in_one_tick: is_coarse && most.unwrap_or(0) as f64 >= NEARLY_ALL * total as f64,
+        values: replicate
+            .figures(clock.unit)
+            .map(|ticks| clock.shown(ticks?)),
+    })
+}
+
+/// Whether replicates show that nothing of what they measured is noise.
+pub(crate) fn is_exact(unit: Unit, replicates: &[&Replicate]) -> bool {
+    unit == Unit::Instructions
+        && replicates.len() > 1
+        && replicates.iter().all(|one| one.stat.is_none())
+        && replicates
+            .windows(2)
+            .all(|pair| pair[0].batch == pair[1].batch && pair[0].histogram == pair[1].histogram)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::run::Ticks;
+
+    fn replicate(batch: u64, counts: &[(u64, u64)]) -> Replicate {
+        Replicate {
+            session: 0,
+            outcome: Outcome::Ok,
+            batch,
+            asked: 5,
+            cold: Some(Ticks(77)),
+            histogram: counts.iter().map(|(v, n)| (Ticks(*v), *n)).collect(),
+            stat: None,
+            proofs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn percentiles_need_samples_and_cold_is_one_operation() {
+        let of = |quantity, samples: u64| {
+            let all: Vec<(u64, u64)> = (1..=samples).map(|v| (v, 1)).collect();
+            replicate(1, &all).figure(quantity, Unit::Cycles)
+        };
+        assert_eq!(of(Quantity::P90, 28), None);
+        assert_eq!(of(Quantity::P90, 29), Some(27.0));
+        assert_eq!(of(Quantity::P99, 298), None);
+        assert_eq!(of(Quantity::P99, 299), Some(297.0));
+        assert_eq!(of(Quantity::P999, 2994), None);
+        assert_eq!(of(Quantity::P999, 2995), Some(2993.0));
+        assert_eq!(of(Quantity::Cold, 1), Some(77.0));
+        let batched = replicate(10, &[(50, 30)]);
+        assert_eq!(batched.figure(Quantity::P90, Unit::Cycles), Some(5.0));
+        assert_eq!(batched.figure(Quantity::Cold, Unit::Cycles), Some(77.0));
+    }
+
+    #[test]
+    fn instructions_are_whole_and_times_are_interpolated() {
+        let samples = replicate(1, &[(36, 70), (37, 30)]);
+        assert_eq!(
+            samples.figure(Quantity::P50, Unit::Instructions),
+            Some(36.0)
+        );
+        let median = samples.figure(Quantity::P50, Unit::Cycles).unwrap();
+        // 35.5 and 50 of the 70 samples that are spread over the tick.
+        assert!((median - (35.5 + 5.0 / 7.0)).abs() < 1e-12, "{median}");
+    }
+
+    #[test]
+    fn a_failed_replicate_has_no_figure() {
+        let mut failed = replicate(1, &[(36, 3000)]);
+        failed.outcome = Outcome::Failed("order".into());
+        assert_eq!(failed.figures(Unit::Cycles), [None; 5]);
+    }
+}

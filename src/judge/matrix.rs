@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Several runs side by side: metric by column, each with its difference to the
+//! first column.
+//!
+//! A matrix shows and does not judge: whether a difference is more than chance is
+//! not said here, only where the intervals of both sides overlap.
+
+use crate::judge::summary::{summarise, Status, Summary};
+use crate::statistics::order;
+use crate::stream::run::{Run, Unit};
+
+/// A run and what it is called in the matrix: `default`, `canaries`, `linux` ...
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name, not yet safe to show.
+    pub name: String,
+    /// What was measured.
+    pub run: Run,
+}
+
+/// How a number differs from that of the first column, in the unit of both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// This one less the first.
+    pub absolute: f64,
+    /// The same in per cent of the first; `None` when the first is 0.
+    pub percent: Option<f64>,
+    /// Whether the intervals of the two have a value in common; `None` when one
+    /// has no interval.
+    pub overlap: Option<bool>,
+}
+
+/// One metric in one column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// What its run says of it.
+    pub summary: Summary,
+    /// How far it is from the first column; `None` in the first column, without a
+    /// number on both sides, and where the two have no unit in common.
+    pub difference: Option<Difference>,
+}
+
+impl Cell {
+    /// The median of one operation: nanoseconds, or instructions where the clock counts those.
+    #[must_use]
+    pub fn median(&self) -> Option<f64> {
+        median(&self.summary)
+    }
+
+    /// The interval of the median, in the same unit.
+    #[must_use]
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        interval(&self.summary)
+    }
+}
+
+/// One metric in all columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its id, not yet safe to show.
+    pub id: String,
+    /// One for each column; `None` where the run has no such metric.
+    pub cells: Vec<Option<Cell>>,
+}
+
+impl Row {
+    /// Whether any column has a number.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.cells.iter().flatten().any(|c| c.median().is_some())
+    }
+
+    /// Whether it is an idiom in any column.
+    #[must_use]
+    pub fn is_idiom(&self) -> bool {
+        let mut entries = self.cells.iter().flatten().map(|c| &c.summary.entry);
+        entries.any(|entry| entry.as_ref().is_some_and(|entry| entry.idiom))
+    }
+}
+
+/// The ratios of a column to the first one, in one figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// Their geometric mean.
+    pub ratio: f64,
+    /// How many metrics have a ratio: those with a number above 0 on both sides,
+    /// in the same unit. Idioms are not among them.
+    pub metrics: usize,
+}
+
+/// All metrics of all columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Matrix {
+    /// The summaries of each column's run.
+    pub summaries: Vec<Vec<Summary>>,
+    /// The union of all metrics, in the order of the first run that has them.
+    pub rows: Vec<Row>,
+    /// How each column compares with the first; `None` for the first itself, and
+    /// where nothing compares.
+    pub means: Vec<Option<Mean>>,
+}
+
+impl Matrix {
+    /// Puts runs side by side, the first being what the others are compared with.
+    #[must_use]
+    pub fn of(columns: &[Column]) -> Self {
+        let summaries: Vec<Vec<Summary>> = columns.iter().map(|c| summarise(&c.run)).collect();
+        let mut ids: Vec<&str> = Vec::new();
+        for summary in summaries.iter().flatten() {
+            if !ids.contains(&summary.id.as_str()) {
+                ids.push(&summary.id);
+            }
+        }
+        let rows: Vec<Row> = ids.into_iter().map(|id| row(id, &summaries)).collect();
+        let means = (0..columns.len()).map(|at| mean(&rows, at)).collect();
+        Matrix {
+            summaries,
+            rows,
+            means,
+        }
+    }
+
+    /// The columns that have numbers in a unit in which the first column has none of the same
+    /// metric, or none at all.
+    #[must_use]
+    pub fn incomparable(&self) -> Vec<usize> {
+        let measured = |at: usize| {
+            let summaries = self.summaries[at].iter();
+            summaries.filter(|summary| median(summary).is_some())
+        };
+        let differs = |at: &usize| {
+            let mut shared = self.rows.iter().filter_map(|row| both(row, *at));
+            let is_strange = |other| measured(0).all(|first| !same_unit(first, other));
+            shared.any(|(first, other)| !same_unit(first, other))
+                || measured(0).next().is_some() && measured(*at).any(is_strange)
+        };
+        (1..self.summaries.len()).filter(differs).collect()
+    }
+}
+
+fn row(id: &str, summaries: &[Vec<Summary>]) -> Row {
+    let mut found = summaries.iter().map(|all| all.iter().find(|s| s.id == id));
+    let first = found.next().flatten();
+    let others = found.map(|other| {
+        other.map(|other| Cell {
+            summary: other.clone(),
+            difference: first.and_then(|first| difference(first, other)),
+        })
+    });
+    let first = first.map(|first| Cell {
+        summary: first.clone(),
+        difference: None,
+    });
+    Row {
+        id: id.to_owned(),
+        cells: std::iter::once(first).chain(others).collect(),
+    }
+}
+
+/// Ticks in the unit that people and programs are shown.
+fn shown(summary: &Summary, ticks: f64) -> f64 {
+    summary.nanoseconds(ticks).unwrap_or(ticks)
+}
+
+fn median(summary: &Summary) -> Option<f64> {
+    let ticks = summary.median.filter(|_| summary.status == Status::Ok)?;
+    Some(shown(summary, ticks))
+}
+
+fn interval(summary: &Summary) -> Option<(f64, f64)> {
+    let (low, high) = summary.low.zip(summary.high)?;
+    Some((shown(summary, low), shown(summary, high)))
+}
+
+/// Neither instructions nor ticks of an unknown clock are ever compared with time.
+fn same_unit(a: &Summary, b: &Summary) -> bool {
+    a.unit == b.unit && (a.unit != Unit::Cycles || a.hz > 0 && b.hz > 0)
+}
+
+fn difference(first: &Summary, other: &Summary) -> Option<Difference> {
+    let (base, value) = median(first).zip(median(other))?;
+    let absolute = value - base;
+    same_unit(first, other).then(|| Difference {
+        absolute,
+        percent: (base > 0.0).then(|| absolute / base * 100.0),
+        overlap: interval(first)
+            .zip(interval(other))
+            .map(|(a, b)| a.0 <= b.1 && b.0 <= a.1),
+    })
+}
+
+/// The first column's side of a metric and another's, where both have a number.
+fn both(row: &Row, at: usize) -> Option<(&Summary, &Summary)> {
+    let side = |at: usize| {
+        let summary = &row.cells.get(at)?.as_ref()?.summary;
+        median(summary).map(|_| summary)
+    };
+    side(0).zip(side(at))
+}
+
+fn mean(rows: &[Row], at: usize) -> Option<Mean> {
+    if at == 0 {
+        return None;
+    }
+    let primitives = rows.iter().filter(|row| !row.is_idiom());
+    let sides = primitives.filter_map(|row| both(row, at));
+    let ratios: Vec<f64> = sides
+        .filter(|(first, other)| same_unit(first, other))
+        .filter_map(|(first, other)| median(first).zip(median(other)))
+        .filter(|(base, value)| *base > 0.0 && *value > 0.0)
+        .map(|(base, value)| value / base)
+        .collect();
+    order::geometric_mean(&ratios).map(|ratio| Mean {
+        ratio,
+        metrics: ratios.len(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::run::{Clock, Entry, Metric, Outcome, Replicate, Session, Ticks};
+    use proptest::prelude::*;
+
+    fn clock(unit: Unit, hz: u64) -> Clock {
+        Clock {
+            name: "c".to_owned(),
+            unit,
+            hz,
+        }
+    }
+
+    fn replicate(session: usize, outcome: Outcome, batch: u64, ticks: &[u64]) -> Replicate {
+        Replicate {
+            session,
+            outcome,
+            batch,
+            asked: ticks.len() as u64,
+            cold: None,
+            histogram: ticks.iter().map(|t| (Ticks(*t), 1)).collect(),
+            stat: None,
+            proofs: Vec::new(),
+        }
+    }
+
+    fn metric(id: &str, replicates: Vec<Replicate>) -> Metric {
+        Metric {
+            id: id.to_owned(),
+            case: id.to_owned(),
+            replicates,
+        }
+    }
+
+    fn column(name: &str, clocks: Vec<Clock>, metrics: Vec<Metric>) -> Column {
+        let sessions = clocks.into_iter().map(|clock| Session {
+            port: "fake".to_owned(),
+            arch: "none".to_owned(),
+            clock,
+            realtime: false,
+            facts: Vec::new(),
+            complete: true,
+        });
+        Column {
+            name: name.to_owned(),
+            run: Run {
+                sessions: sessions.collect(),
+                metrics,
+                ..Run::default()
+            },
+        }
+    }
+
+    /// Metrics with one value in each replicate.
+    fn measured(name: &str, unit: Unit, hz: u64, metrics: &[(&str, &[u64])]) -> Column {
+        let most = metrics.iter().map(|(_, values)| values.len()).max();
+        let metrics = metrics.iter().map(|(id, values)| {
+            let values = values.iter().enumerate();
+            let replicates = values.map(|(at, value)| replicate(at, Outcome::Ok, 1, &[*value]));
+            metric(id, replicates.collect())
+        });
+        let clocks = vec![clock(unit, hz); most.unwrap_or(0)];
+        column(name, clocks, metrics.collect())
+    }
+
+    fn counted(name: &str, metrics: &[(&str, &[u64])]) -> Column {
+        measured(name, Unit::Instructions, 0, metrics)
+    }
+
+    #[test]
+    fn metrics_are_the_union_in_the_order_of_the_first_run_that_has_them() {
+        let matrix = Matrix::of(&[
+            counted("first", &[("b", &[1]), ("a", &[1])]),
+            counted("second", &[("c", &[1]), ("a", &[1]), ("d", &[1])]),
+        ]);
+        let ids: Vec<&str> = matrix.rows.iter().map(|row| row.id.as_str()).collect();
+        assert_eq!(ids, ["b", "a", "c", "d"]);
+        let has = |at: usize| matrix.rows[at].cells.iter().map(Option::is_some);
+        assert!(has(0).eq([true, false]) && has(2).eq([false, true]));
+    }
+
+    #[test]
+    fn a_difference_is_that_to_the_first_column() {
+        let matrix = Matrix::of(&[
+            counted("first", &[("a", &[50]), ("zero", &[0]), ("same", &[7])]),
+            counted("second", &[("a", &[40]), ("zero", &[3]), ("same", &[7])]),
+        ]);
+        let of = |at: usize| matrix.rows[at].cells[1].as_ref().unwrap().difference;
+        let difference = |absolute, percent| {
+            Some(Difference {
+                absolute,
+                percent,
+                overlap: None,
+            })
+        };
+        assert_eq!(of(0), difference(-10.0, Some(-20.0)));
+        assert_eq!(of(1), difference(3.0, None));
+        assert_eq!(of(2), difference(0.0, Some(0.0)));
+        assert_eq!(matrix.rows[0].cells[0].as_ref().unwrap().difference, None);
+        let mean = matrix.means[1].unwrap();
+        assert_eq!((matrix.means[0], mean.metrics), (None, 2));
+        assert!((mean.ratio - 0.8f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_mean_leaves_idioms_out() {
+        let mut columns = [
+            counted("first", &[("a", &[50]), ("fifo.put", &[10])]),
+            counted("second", &[("a", &[100]), ("fifo.put", &[1000])]),
+        ];
+        let ratio = |columns: &[Column]| {
+            let mean = Matrix::of(columns).means[1].unwrap();
+            (mean.ratio.round() as u64, mean.metrics)
+        };
+        assert_eq!(ratio(&columns), (14, 2));
+        // Where one kernel has the object and the other has not, nothing is compared either.
+        columns[1].run.catalog.push(Entry {
+            metric: "fifo.put".to_owned(),
+            idiom: true,
+            ..Entry::default()
+        });
+        assert_eq!(ratio(&columns), (2, 1));
+    }
+
+    #[test]
+    fn time_is_compared_as_time_and_never_with_instructions() {
+        let columns = [
+            measured("fast", Unit::Cycles, 2_000_000_000, &[("a", &[200])]),
+            measured("slow", Unit::Cycles, 1_000_000_000, &[("a", &[200])]),
+            counted("emulated", &[("a", &[200])]),
+        ];
+        let matrix = Matrix::of(&columns);
+        let cell = |at: usize| matrix.rows[0].cells[at].as_ref().unwrap();
+        assert_eq!(cell(0).median(), Some(100.0));
+        assert_eq!(cell(1).difference.unwrap().percent, Some(100.0));
+        assert_eq!(cell(2).difference, None);
+        assert_eq!(matrix.incomparable(), [2]);
+        assert_eq!(matrix.means[2], None);
+    }
+
+    #[test]
+    fn intervals_overlap_where_they_share_a_value() {
+        let overlap = |other: &[u64]| {
+            let of = |name, values| measured(name, Unit::Cycles, 1_000_000_000, &[("a", values)]);
+            let matrix = Matrix::of(&[of("first", &[10, 11, 12, 13, 14, 15]), of("other", other)]);
+            let cell = matrix.rows[0].cells[1].as_ref().unwrap();
+            cell.difference.unwrap().overlap
+        };
+        assert_eq!(overlap(&[15, 16, 17, 18, 19, 20]), Some(true));
+        assert_eq!(overlap(&[16, 16, 17, 18, 19, 20]), Some(false));
+        assert_eq!(overlap(&[11, 12, 13]), None);
+    }
+
+    #[test]
+    fn what_has_no_number_has_no_difference() {
+        let skipped = Outcome::Skipped("not here".to_owned());
+        let without = column(
+            "without",
+            vec![clock(Unit::Instructions, 0)],
+            vec![metric("a", vec![replicate(0, skipped, 1, &[])])],
+        );
+        let with = counted("with", &[("a", &[5])]);
+        for columns in [[without.clone(), with.clone()], [with, without]] {
+            let matrix = Matrix::of(&columns);
+            assert!(matrix.rows[0].is_measured());
+            assert_eq!(matrix.rows[0].cells[1].as_ref().unwrap().difference, None);
+            assert_eq!(matrix.means, [None, None]);
+        }
+    }
+
+    fn any_outcome() -> impl Strategy<Value = Outcome> {
+        prop_oneof![
+            5 => Just(Outcome::Ok),
+            1 => Just(Outcome::Skipped("s".to_owned())),
+            1 => Just(Outcome::Failed("f".to_owned())),
+            1 => Just(Outcome::Incomplete("i".to_owned())),
+        ]
+    }
+
+    fn any_column() -> impl Strategy<Value = Column> {
+        let clocks = prop_oneof![
+            Just(clock(Unit::Instructions, 0)),
+            (1u64..5_000_000_000).prop_map(|hz| clock(Unit::Cycles, hz)),
+            Just(clock(Unit::Cycles, 0)),
+        ];
+        let ticks = prop_oneof![0u64..3, 100u64..200, any::<u64>()];
+        let replicates = (any_outcome(), 0u64..4, prop::collection::vec(ticks, 1..4));
+        let metrics = ("[a-d]", prop::collection::vec(replicates, 0..9));
+        (clocks, prop::collection::vec(metrics, 0..6)).prop_map(|(clock, metrics)| {
+            let metrics = metrics.into_iter().map(|(id, all)| {
+                let all = all.into_iter().enumerate();
+                let all = all.map(|(at, (outcome, batch, ticks))| {
+                    let ticks = if outcome == Outcome::Ok {
+                        ticks
+                    } else {
+                        Vec::new()
+                    };
+                    replicate(at, outcome, batch, &ticks)
+                });
+                metric(&format!("o.{id}"), all.collect())
+            });
+            column("any", vec![clock; 9], metrics.collect())
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_ratio_is_the_inverse_of_that_the_other_way(a in any_column(), b in any_column()) {
+            let there = Matrix::of(&[a.clone(), b.clone()]);
+            let back = Matrix::of(&[b, a]);
+            prop_assert_eq!(there.rows.len(), back.rows.len());
+            match (there.means[1], back.means[1]) {
+                (Some(there), Some(back)) => {
+                    prop_assert_eq!(there.metrics, back.metrics);
+                    prop_assert!((there.ratio * back.ratio - 1.0).abs() < 1e-9);
+                }
+                (there, back) => prop_assert_eq!(there, back),
+            }
+            for row in &there.rows {
+                let other = back.rows.iter().find(|other| other.id == row.id).unwrap();
+                let of = |row: &Row| row.cells[1].as_ref().and_then(|cell| cell.difference);
+                if let (Some(there), Some(back)) = (of(row), of(other)) {
+                    prop_assert!(there.absolute + back.absolute == 0.0);
+                    prop_assert_eq!(there.overlap, back.overlap);
+                }
+            }
+        }
+
+        #[test]
+        fn any_runs_have_a_matrix_that_can_be_shown(columns in prop::collection::vec(any_column(), 0..5)) {
+            use crate::export::{csv, json, markdown};
+            use crate::report::matrix::table;
+            use crate::report::terminal::{Colour, Style};
+            let matrix = Matrix::of(&columns);
+            for row in &matrix.rows {
+                prop_assert_eq!(row.cells.len(), columns.len());
+                for cell in row.cells.iter().flatten() {
+                    let Some(difference) = cell.difference else { continue };
+                    let base = row.cells[0].as_ref().and_then(Cell::median).unwrap();
+                    prop_assert!(difference.absolute - (cell.median().unwrap() - base) == 0.0);
+                    prop_assert_eq!(difference.percent.is_none(), base == 0.0);
+                }
+            }
+            let style = Style { width: 80, colour: Colour::Always };
+            prop_assert!(table(&columns, &style).ends_with('\n'));
+            prop_assert!(!markdown::matrix(&columns).is_empty());
+            let lines = csv::matrix(&columns).lines().count();
+            prop_assert_eq!(lines, 1 + matrix.rows.len() * columns.len());
+            let json: serde_json::Value = serde_json::from_str(&json::matrix(&columns)).unwrap();
+            prop_assert_eq!(json["metrics"].as_array().unwrap().len(), matrix.rows.len());
+        }
+    }
+}

@@ -1,0 +1,794 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! How many replicates find a change of a given size? An answer for each metric, from a pilot run.
+//!
+//! The method and its limits are in `doc/method.md`, section "How many replicates".
+
+use std::collections::BTreeMap;
+
+use crate::judge::figures::{absence, is_exact};
+use crate::judge::quantity::MEDIANS_LEVEL;
+use crate::judge::summary::{self, Status, Values};
+use crate::statistics::order;
+use crate::statistics::permutation::Design;
+use crate::stream::run::{Replicate, Run, Unit, CLOCK};
+
+/// The most replicates on a side that are considered: the most that `--runs` takes.
+pub const MOST: usize = 1000;
+/// Replicates that show that exact instructions are exact.
+pub const EXACT: usize = 2;
+/// The confidence of the upper bound of a spread (R. H. Browne, *Statistics in Medicine* 14, 1995).
+pub const CAUTION: f64 = 0.8;
+/// Comparisons that are simulated for each number of replicates and each shape of noise.
+const TRIALS: usize = 250;
+/// Each number of replicates is tried up to this one; beyond it the least is searched for.
+const MOST_TRIED: usize = 10;
+/// The seed of the simulation: the same pilot always gives the same answer.
+const SEED: u64 = 0x706c_616e;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    /// The change that is to be found, as a share: above the margin.
+    pub change: f64,
+    /// The probability with which it is to be found, from 0 to 1.
+    pub power: f64,
+    /// The equivalence margin of the comparison, as a share.
+    pub margin: f64,
+}
+
+/// The answer for all metrics.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What was asked.
+    pub question: Question,
+    /// How many metrics would be tested together.
+    pub family: usize,
+    /// The most replicates that a metric of the pilot has.
+    pub replicates: usize,
+    /// The metrics, in the order of the pilot.
+    pub metrics: Vec<Planned>,
+}
+
+/// The answer for one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// Its id, not yet safe to show.
+    pub id: String,
+    /// Its replicates in the pilot.
+    pub replicates: usize,
+    /// The samples of a replicate: their median.
+    pub samples: u64,
+    /// What it needs.
+    pub need: Need,
+}
+
+/// What a metric needs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Need {
+    /// [`EXACT`] replicates: they are equal.
+    Exact,
+    /// Replicates, as their spread says.
+    Replicates(Estimate),
+    /// It cannot be said; why, not yet safe to show.
+    Unknown(String),
+}
+
+/// How much a metric scatters, and what follows from that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The standard deviation of the logarithms of the replicates' values, in nanoseconds or in
+    /// readings of the clock, whichever is more, because a change has to show in both: 0.01 is one
+    /// per cent.
+    pub spread: f64,
+    /// The part of its square that the scatter of samples within a replicate explains, 0 to 1.
+    pub sampling: f64,
+    /// The spread that is planned with: the upper bound with the confidence [`CAUTION`].
+    pub upper: f64,
+    /// The least change that as many replicates as the pilot has find, as a share; `None` where
+    /// they are too few for any.
+    pub finds: Option<f64>,
+    /// Replicates on each side that find the change; `None`: more than [`MOST`].
+    pub to_find: Option<usize>,
+    /// Replicates on each side that show that an unchanged metric is equivalent; `None`: more than
+    /// [`MOST`].
+    pub to_show_none: Option<usize>,
+    /// Samples in each replicate with which the pilot's number of replicates finds the change;
+    /// `None` where it does already, or where more samples do not help.
+    pub samples: Option<u64>,
+}
+
+impl Plan {
+    /// Plans from a pilot; `picked` says which of its metrics are to be compared.
+    #[must_use]
+    pub fn of(pilot: &Run, question: Question, picked: impl Fn(&str) -> bool) -> Self {
+        let mut values = summary::values(pilot);
+        let clocks = readings(&values);
+        values.retain(|values| picked(values.id));
+        let is_tested = |v: &&Values| {
+            v.status == Status::Ok && !v.values.is_empty() && !is_exact(v.unit, &v.replicates)
+        };
+        let family = values.iter().filter(is_tested).count();
+        let mut trials = AllTrials::of_family(family);
+        let metrics: Vec<Planned> = values
+            .iter()
+            .map(|values| Planned {
+                id: values.id.to_owned(),
+                replicates: values.replicates.len(),
+                samples: samples(&values.replicates),
+                need: need(values, &clocks, question, &mut trials),
+            })
+            .collect();
+        Plan {
+            question,
+            family,
+            replicates: metrics.iter().map(|m| m.replicates).max().unwrap_or(0),
+            metrics,
+        }
+    }
+
+    /// How many metrics so many replicates on each side suffice for, and of how many that can be
+    /// said.
+    #[must_use]
+    pub fn found_by(&self, replicates: usize) -> (usize, usize) {
+        let needs: Vec<Option<usize>> = self.metrics.iter().filter_map(Planned::to_find).collect();
+        let found = needs.iter().flatten().filter(|n| **n <= replicates);
+        (found.count(), needs.len())
+    }
+
+    /// The least number of replicates that suffices for this share of the metrics; `None` where
+    /// [`MOST`] do not.
+    #[must_use]
+    pub fn enough_for(&self, share: f64) -> Option<usize> {
+        let mut needs: Vec<usize> = self
+            .metrics
+            .iter()
+            .filter_map(|metric| Some(metric.to_find()?.unwrap_or(usize::MAX)))
+            .collect();
+        needs.sort_unstable();
+        let rank = (share * needs.len() as f64).ceil() as usize;
+        let needed = needs.get(rank.checked_sub(1)?).copied();
+        needed.filter(|needed| *needed <= MOST)
+    }
+}
+
+impl Planned {
+    /// The replicates that find the change; the inner `None` is more than [`MOST`], the outer:
+    /// it cannot be said.
+    #[must_use]
+    pub fn to_find(&self) -> Option<Option<usize>> {
+        match &self.need {
+            Need::Exact => Some(Some(EXACT)),
+            Need::Replicates(estimate) => Some(estimate.to_find),
+            Need::Unknown(_) => None,
+        }
+    }
+}
+
+fn samples(replicates: &[&Replicate]) -> u64 {
+    let mut counts: Vec<u64> = replicates.iter().map(|r| r.histogram.total()).collect();
+    counts.sort_unstable();
+    counts.get(counts.len() / 2).copied().unwrap_or(0)
+}
+
+/// The logarithm of what one reading of the clock took in each session.
+fn readings(values: &[Values]) -> BTreeMap<usize, f64> {
+    let clock = values
+        .iter()
+        .find(|metric| metric.id == CLOCK && metric.unit == Unit::Cycles);
+    let values = clock.into_iter().flat_map(|clock| {
+        let sessions = clock.replicates.iter().map(|replicate| replicate.session);
+        sessions.zip(clock.values.iter().copied())
+    });
+    let known = values.filter(|(_, value)| *value > 0.0);
+    known
+        .map(|(session, value)| (session, value.ln()))
+        .collect()
+}
+
+fn need(
+    values: &Values,
+    clocks: &BTreeMap<usize, f64>,
+    question: Question,
+    trials: &mut AllTrials,
+) -> Need {
+    if values.status != Status::Ok {
+        return Need::Unknown(absence(values.status, values.reason));
+    }
+    if is_exact(values.unit, &values.replicates) {
+        return Need::Exact;
+    }
+    let unknown = |why: &str| Need::Unknown(why.to_owned());
+    let replicates = values.values.len();
+    match (values.unit, replicates) {
+        (Unit::Cycles, 0) => return unknown("its clock does not say how long a tick is"),
+        (Unit::Instructions, 1) => {
+            return unknown("one replicate does not show whether it repeats exactly (--runs 2)")
+        }
+        (_, 0 | 1) => return unknown("one replicate has no spread (--runs 2 at least)"),
+        _ => {}
+    }
+    if values.values.iter().any(|value| *value <= 0.0) {
+        return unknown("a replicate is 0, so there is no ratio");
+    }
+    let logs: Vec<f64> = values.values.iter().map(|value| value.ln()).collect();
+    let freedom = logs.len() - 1;
+    let sessions = values.replicates.iter().map(|replicate| replicate.session);
+    let in_readings: Option<Vec<f64>> = logs
+        .iter()
+        .zip(sessions)
+        .map(|(log, session)| Some(log - clocks.get(&session)?))
+        .collect();
+    let of_readings = in_readings.map_or(0.0, |logs| variance(&logs));
+    let variance = if values.id == CLOCK {
+        variance(&logs)
+    } else {
+        variance(&logs).max(of_readings)
+    };
+    // Of ticks; what a tick is does not matter to a share.
+    let of_sampling: Vec<f64> = values
+        .replicates
+        .iter()
+        .filter_map(|r| Some((median_error(r)? / r.histogram.median()?).powi(2)))
+        .collect();
+    let noise = of_sampling.iter().sum::<f64>() / of_sampling.len().max(1) as f64;
+    let sampling = if variance > 0.0 {
+        (noise / variance).min(1.0)
+    } else {
+        0.0
+    };
+    let caution = order::chi_square_quantile(1.0 - CAUTION, freedom)
+        .map_or(1.0, |bound| (freedom as f64 / bound).sqrt());
+    let upper = caution * variance.sqrt();
+    let goal = Goal {
+        question,
+        spread: upper,
+    };
+    let to_find = least(|n| trials.of(n).power(goal) >= question.power);
+    let to_show_none = least(|n| trials.of(n).power_of_none(goal) >= question.power);
+    let samples = match to_find {
+        Some(needed) if needed <= replicates => None,
+        _ => more_samples(goal, variance.sqrt(), sampling, trials.of(replicates)),
+    };
+    Need::Replicates(Estimate {
+        spread: variance.sqrt(),
+        sampling,
+        upper,
+        finds: trials.of(replicates).finds(goal),
+        to_find,
+        to_show_none,
+        samples: samples
+            .map(|factor| (factor * self::samples(&values.replicates) as f64).ceil() as u64),
+    })
+}
+
+/// The variance of two values or more, as that of a sample.
+fn variance(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    squares / (values.len() - 1) as f64
+}
+
+/// The standard error of the median of a replicate's samples, in ticks: from two order statistics
+/// around it (J. W. McKean, R. M. Schrader, *Communications in Statistics: Simulation and
+/// Computation* 13, 1984). It takes the samples as independent, which they are not quite, so it is
+/// rather too small. `None` below 5 samples.
+fn median_error(replicate: &Replicate) -> Option<f64> {
+    const Z: f64 = 1.96;
+    let n = replicate.histogram.total();
+    if n < 5 {
+        return None;
+    }
+    let rank = (f64::midpoint(n as f64, 1.0) - Z * (n as f64 / 4.0).sqrt()).round();
+    let rank = (rank as u64).max(1);
+    let low = replicate.histogram.order_statistic(rank)?;
+    let high = replicate.histogram.order_statistic(n - rank + 1)?;
+    Some((high.0 - low.0) as f64 / (2.0 * Z))
+}
+
+/// The least number of replicates of which something is true, [`MOST`] at most; what is true of one
+/// number is taken to be true of all above it.
+fn least(mut is_enough: impl FnMut(usize) -> bool) -> Option<usize> {
+    if let Some(few) = (2..=MOST_TRIED).find(|n| is_enough(*n)) {
+        return Some(few);
+    }
+    let mut low = MOST_TRIED;
+    let mut high = 2 * low;
+    while !is_enough(high.min(MOST)) {
+        if high >= MOST {
+            return None;
+        }
+        low = high;
+        high *= 2;
+    }
+    high = high.min(MOST);
+    while high - low > 1 {
+        let middle = usize::midpoint(low, high);
+        if is_enough(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
+}
+
+/// How many times the samples let the same number of replicates find the change. More samples
+/// lessen the part of the variance that is theirs, in proportion.
+fn more_samples(goal: Goal, spread: f64, sampling: f64, trials: &Trials) -> Option<f64> {
+    const MOST_TIMES: f64 = 1000.0;
+    let finds = |times: f64| {
+        let left = (1.0 - sampling + sampling / times).sqrt();
+        let with = Goal {
+            spread: goal.spread * left,
+            ..goal
+        };
+        trials.power(with) >= goal.question.power
+    };
+    if spread == 0.0 || !finds(MOST_TIMES) {
+        return None;
+    }
+    let (mut low, mut high) = (1.0, MOST_TIMES);
+    while high / low > 1.05 {
+        let middle = f64::sqrt(low * high);
+        if finds(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
+}
+
+/// A question about a metric of a certain spread.
+#[derive(Clone, Copy)]
+struct Goal {
+    question: Question,
+    spread: f64,
+}
+
+/// Simulated comparisons of two sides that do not differ, all of one number of replicates, with
+/// noise of the standard deviation 1: of each shape of noise a list. The worse shape counts.
+struct Trials {
+    of_shapes: Vec<Vec<Trial>>,
+}
+
+/// One comparison. To multiply the noise multiplies all of it; to add a change to the new side
+/// moves the estimate and the intervals by it.
+struct Trial {
+    /// The difference that is seen though there is none.
+    estimate: f64,
+    /// The least change that is significant; infinite where there are too few replicates.
+    significant: f64,
+    /// How far the end of the interval that is farther lies from 0.
+    reach: f64,
+}
+
+struct AllTrials {
+    /// The level of a single test: that of medians, shared by the family.
+    level: f64,
+    known: BTreeMap<usize, Trials>,
+}
+
+impl AllTrials {
+    fn of_family(family: usize) -> Self {
+        AllTrials {
+            level: MEDIANS_LEVEL / family.max(1) as f64,
+            known: BTreeMap::new(),
+        }
+    }
+
+    fn of(&mut self, replicates: usize) -> &Trials {
+        let level = self.level;
+        self.known
+            .entry(replicates)
+            .or_insert_with(|| Trials::of(replicates, level))
+    }
+}
+
+impl Trials {
+    fn of(replicates: usize, level: f64) -> Self {
+        let mut noise = Noise(fastrand::Rng::with_seed(SEED ^ replicates as u64));
+        let shapes: [Shape; 2] = [Noise::normal, Noise::skewed];
+        let is_new = (0..2 * replicates).map(|session| session >= replicates);
+        let design = Design::new(is_new.collect(), None);
+        // The joint test of many metrics is about as strict as Holm's correction, but for so few
+        // replicates that it can find nothing.
+        let level = Some(level).filter(|_| design.least_p() <= MEDIANS_LEVEL);
+        let trials = |shape: Shape| {
+            let trial = |_| Trial::of(&design, level, shape, &mut noise);
+            (0..TRIALS).map(trial).collect::<Vec<Trial>>()
+        };
+        Trials {
+            of_shapes: shapes.into_iter().map(trials).collect(),
+        }
+    }
+
+    fn share(&self, is: impl Fn(&Trial) -> bool) -> f64 {
+        let share = |trials: &Vec<Trial>| {
+            let count = trials.iter().filter(|trial| is(trial)).count();
+            count as f64 / trials.len() as f64
+        };
+        self.of_shapes.iter().map(share).fold(1.0, f64::min)
+    }
+
+    /// How often the change is found: significant at the gate and beyond the margin.
+    fn power(&self, goal: Goal) -> f64 {
+        let (change, margin) = (goal.question.change.ln_1p(), goal.question.margin.ln_1p());
+        self.share(|trial| trial.needed(goal.spread, margin) <= change)
+    }
+
+    /// How often a metric that did not change is called equivalent.
+    fn power_of_none(&self, goal: Goal) -> f64 {
+        let margin = goal.question.margin.ln_1p();
+        // 0 times infinity is no number.
+        self.share(|trial| trial.reach.is_finite() && trial.reach * goal.spread <= margin)
+    }
+
+    /// The least change that is found as often as asked, as a share.
+    fn finds(&self, goal: Goal) -> Option<f64> {
+        let margin = goal.question.margin.ln_1p();
+        let of_shape = |trials: &Vec<Trial>| {
+            let needed = trials.iter().map(|t| t.needed(goal.spread, margin));
+            let mut needed: Vec<f64> = needed.collect();
+            needed.sort_by(f64::total_cmp);
+            let rank = (goal.question.power * needed.len() as f64).ceil() as usize;
+            needed[rank.clamp(1, needed.len()) - 1]
+        };
+        let change = self.of_shapes.iter().map(of_shape).fold(0.0, f64::max);
+        change.is_finite().then(|| change.exp_m1())
+    }
+}
+
+impl Trial {
+    /// The least change that this comparison would have found.
+    fn needed(&self, spread: f64, margin: f64) -> f64 {
+        if self.significant.is_infinite() {
+            return f64::INFINITY;
+        }
+        (self.significant * spread).max(margin - self.estimate * spread)
+    }
+
+    /// A comparison as `compare` makes it; without a level it finds nothing.
+    fn of(design: &Design, level: Option<f64>, shape: Shape, noise: &mut Noise) -> Trial {
+        let (base, new) = design.sizes();
+        let values: Vec<f64> = (0..base + new).map(|_| shape(noise)).collect();
+        let never = Trial {
+            estimate: 0.0,
+            significant: f64::INFINITY,
+            reach: f64::INFINITY,
+        };
+        let Some(shift) = design.difference(&values, 0.0) else {
+            return never;
+        };
+        let reach = |level: f64| {
+            let t = order::t_two_sided(level, shift.freedom);
+            t.unwrap_or(f64::INFINITY) * shift.error
+        };
+        Trial {
+            estimate: shift.estimate,
+            significant: level.map_or(f64::INFINITY, |level| reach(level) - shift.estimate),
+            reach: reach(1.0 - order::CONFIDENCE) + shift.estimate.abs(),
+        }
+    }
+}
+
+/// Noise with the mean 0 and the standard deviation 1.
+struct Noise(fastrand::Rng);
+
+/// A value of noise of some distribution.
+type Shape = fn(&mut Noise) -> f64;
+
+impl Noise {
+    /// Normal (G. E. P. Box, M. E. Muller, *Annals of Mathematical Statistics* 29, 1958).
+    fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.0.f64()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.0.f64()).cos()
+    }
+
+    /// Exponential: with a tail towards what takes longer.
+    fn skewed(&mut self) -> f64 {
+        -(1.0 - self.0.f64()).ln() - 1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::compare::{Comparison, Options, Verdict};
+    use crate::judge::quantity::Quantity;
+    use crate::stream::run::{Clock, Metric, Outcome, Session, Ticks};
+
+    const QUESTION: Question = Question {
+        change: 0.05,
+        power: 0.9,
+        margin: 0.02,
+    };
+
+    fn run(unit: Unit, metrics: &[Vec<Vec<u64>>]) -> Run {
+        let session = Session {
+            port: "fake".into(),
+            arch: "none".into(),
+            clock: Clock {
+                name: "c".into(),
+                unit,
+                hz: if unit == Unit::Cycles {
+                    1_000_000_000
+                } else {
+                    0
+                },
+            },
+            realtime: true,
+            facts: Vec::new(),
+            complete: true,
+        };
+        let replicate = |(session, samples): (usize, &Vec<u64>)| Replicate {
+            session,
+            outcome: Outcome::Ok,
+            batch: 1,
+            asked: samples.len() as u64,
+            cold: None,
+            histogram: samples.iter().map(|v| (Ticks(*v), 1)).collect(),
+            stat: None,
+            proofs: Vec::new(),
+        };
+        let most = metrics.iter().map(Vec::len).max().unwrap_or(0);
+        let metrics = metrics.iter().enumerate().map(|(at, all)| Metric {
+            id: format!("o.m{at}"),
+            case: "o".into(),
+            replicates: all.iter().enumerate().map(replicate).collect(),
+        });
+        Run {
+            metrics: metrics.collect(),
+            sessions: vec![session; most],
+            ..Run::default()
+        }
+    }
+
+    fn plan(pilot: &Run) -> Plan {
+        Plan::of(pilot, QUESTION, |_| true)
+    }
+
+    fn estimate(pilot: &Run) -> Estimate {
+        match &plan(pilot).metrics[0].need {
+            Need::Replicates(estimate) => *estimate,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A metric of so many replicates around a level.
+    fn metric(
+        noise: &mut Noise,
+        shape: Shape,
+        replicates: usize,
+        level: f64,
+        spread: f64,
+    ) -> Vec<Vec<u64>> {
+        let value = |_| vec![(level * (spread * shape(noise)).exp()).round() as u64];
+        (0..replicates).map(value).collect()
+    }
+
+    /// Of so many comparisons of one metric in `family`, how many find a change of 5 %, and how
+    /// many call an unchanged one equivalent.
+    fn found(
+        shape: Shape,
+        replicates: usize,
+        family: usize,
+        spread: f64,
+        times: usize,
+    ) -> (f64, f64) {
+        let mut noise = Noise(fastrand::Rng::with_seed(7));
+        let (mut changed, mut same) = (0, 0);
+        for _ in 0..times {
+            let mut side = |first: f64| {
+                let mut metrics = vec![metric(&mut noise, shape, replicates, first, spread)];
+                let mut other = || metric(&mut noise, shape, replicates, 1e6, spread);
+                metrics.extend((1..family).map(|_| other()));
+                run(Unit::Cycles, &metrics)
+            };
+            let options = Options {
+                quantities: vec![Quantity::P50],
+                ..Options::default()
+            };
+            let comparison = Comparison::of(&side(1e6), &side(1.05e6), &options);
+            changed += usize::from(comparison.metrics[0].verdict == Verdict::Regressed);
+            let others = &comparison.metrics[1..];
+            same += others
+                .iter()
+                .filter(|m| m.verdict == Verdict::Equivalent)
+                .count();
+        }
+        let of_others = times * (family - 1).max(1);
+        (
+            changed as f64 / times as f64,
+            same as f64 / of_others as f64,
+        )
+    }
+
+    fn needed(spread: f64, family: usize) -> (usize, usize) {
+        let mut trials = AllTrials::of_family(family);
+        let goal = Goal {
+            question: QUESTION,
+            spread,
+        };
+        (
+            least(|n| trials.of(n).power(goal) >= QUESTION.power).unwrap(),
+            least(|n| trials.of(n).power_of_none(goal) >= QUESTION.power).unwrap(),
+        )
+    }
+
+    #[test]
+    fn the_power_that_is_promised_is_reached() {
+        // Replicates that are decided by the least p value, by simulation, and by t.
+        for (spread, family) in [(0.005, 20), (0.015, 20), (0.03, 5), (0.015, 100)] {
+            let (find, _) = needed(spread, family);
+            for (name, shape) in [
+                ("normal", Noise::normal as Shape),
+                ("skewed", Noise::skewed),
+            ] {
+                let times = 4000 / (family + 10);
+                let (power, _) = found(shape, find, family, spread, times);
+                println!(
+                    "{name} noise of {:.1} %, {family} metrics: {find} replicates find 5 % in \
+                     {:.0} % of {times} comparisons",
+                    spread * 100.0,
+                    power * 100.0
+                );
+                // Three standard errors of this share and of the 250 trials that it was planned by.
+                let least = 0.9 - 3.0 * (0.09 / times as f64 + 0.09 / 250.0).sqrt();
+                assert!(
+                    power >= least,
+                    "{name} {spread} {family}: {find} find {power}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_did_not_change_is_shown_to_be_equivalent_as_often_as_promised() {
+        for spread in [0.005, 0.01] {
+            let (_, none) = needed(spread, 20);
+            for (name, shape) in [
+                ("normal", Noise::normal as Shape),
+                ("skewed", Noise::skewed),
+            ] {
+                let (_, shown) = found(shape, none, 20, spread, 40);
+                println!(
+                    "{name} noise of {:.1} %: {none} replicates show {:.0} % of unchanged metrics \
+                     equivalent",
+                    spread * 100.0,
+                    shown * 100.0
+                );
+                assert!(shown >= 0.84, "{name} {spread}: {none} show {shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_more_replicates_are_asked_for_than_it_takes() {
+        let (find, none) = needed(0.015, 20);
+        let (power, _) = found(Noise::normal, find - 2, 20, 0.015, 100);
+        assert!(power < 0.88, "{power} with two less than {find}");
+        let (_, shown) = found(Noise::normal, none - 5, 20, 0.015, 40);
+        assert!(shown < 0.88, "{shown} with five less than {none}");
+    }
+
+    #[test]
+    fn a_pilot_of_ten_is_enough_to_plan_with() {
+        let mut noise = Noise(fastrand::Rng::with_seed(11));
+        let mut trials = AllTrials::of_family(20);
+        let pilots = 100;
+        let (mut enough, mut least_power): (u32, f64) = (0, 1.0);
+        for _ in 0..pilots {
+            let replicates = metric(&mut noise, Noise::normal, 10, 1e6, 0.015);
+            let pilot = run(Unit::Cycles, &[replicates]);
+            let Need::Replicates(estimate) = need(
+                &summary::values(&pilot)[0],
+                &BTreeMap::new(),
+                QUESTION,
+                &mut trials,
+            ) else {
+                panic!("{pilot:?}");
+            };
+            let find = estimate.to_find.unwrap();
+            let goal = Goal {
+                question: QUESTION,
+                spread: 0.015,
+            };
+            let power = trials.of(find).power(goal);
+            enough += u32::from(power >= QUESTION.power);
+            least_power = least_power.min(power);
+        }
+        println!("{enough} of {pilots} pilots of ten replicates plan enough");
+        // The upper bound is one with 80 % confidence; whole replicates add a little.
+        assert!((70..=97).contains(&enough), "{enough}");
+        assert!(least_power > 0.2, "{least_power}");
+    }
+
+    #[test]
+    fn the_least_p_value_bounds_from_below() {
+        // No noise at all: 2 / C(2n, n) decides, whatever the family.
+        assert_eq!(needed(0.0, 1), (4, 2));
+        assert_eq!(needed(0.0, 250), (4, 2));
+    }
+
+    #[test]
+    fn the_clock_counts_too() {
+        // The metric is quiet, the processor's speed is not: a change must show in readings too.
+        let mut noise = Noise(fastrand::Rng::with_seed(8));
+        let quiet = metric(&mut noise, Noise::normal, 10, 1e6, 0.003);
+        let loud = metric(&mut noise, Noise::normal, 10, 1e6, 0.02);
+        let mut pilot = run(Unit::Cycles, &[quiet, loud]);
+        let alone = estimate(&pilot);
+        pilot.metrics[1].id = CLOCK.into();
+        let beside = estimate(&pilot);
+        assert!(alone.spread < 0.006, "{alone:?}");
+        assert!((0.01..0.03).contains(&beside.spread), "{beside:?}");
+        assert!(beside.to_find.unwrap() > alone.to_find.unwrap() + 2);
+    }
+
+    #[test]
+    fn a_change_near_the_margin_takes_more() {
+        let mut trials = AllTrials::of_family(1);
+        let mut with = |change| {
+            let goal = Goal {
+                question: Question { change, ..QUESTION },
+                spread: 0.01,
+            };
+            least(|n| trials.of(n).power(goal) >= 0.9)
+        };
+        // By the normal distribution 2 * (1.28 * 0.01 / ln(1.025 / 1.02))^2 is 13.7.
+        let near = with(0.025).unwrap();
+        assert!((11..=17).contains(&near), "{near}");
+        assert!(with(0.05).unwrap() < 8);
+        assert_eq!(with(0.0201), None);
+    }
+
+    #[test]
+    fn the_scatter_of_samples_is_told_from_that_of_replicates() {
+        let mut noise = Noise(fastrand::Rng::with_seed(3));
+        // 100 samples with 10 % noise: the median has 1.25 %; replicates add none, or 5 %.
+        let mut pilot = |between: f64| {
+            let mut replicate = || {
+                let level = 1e6 * (between * noise.normal()).exp();
+                let sample = |_| (level * (1.0 + 0.1 * noise.normal())) as u64;
+                (0..100).map(sample).collect::<Vec<u64>>()
+            };
+            run(Unit::Cycles, &[(0..30).map(|_| replicate()).collect()])
+        };
+        let within = estimate(&pilot(0.0));
+        assert!(within.sampling > 0.7, "{within:?}");
+        let mut few = pilot(0.0);
+        few.metrics[0].replicates.truncate(5);
+        let few = estimate(&few);
+        if let (Some(samples), Some(needed)) = (few.samples, few.to_find) {
+            assert!(samples > 100 && needed > 5, "{few:?}");
+        }
+        let between = estimate(&pilot(0.05));
+        assert!(between.sampling < 0.2, "{between:?}");
+        assert!((0.035..0.07).contains(&between.spread), "{between:?}");
+        assert!(between.upper > between.spread);
+        assert_eq!(between.samples, None, "more samples do not help");
+    }
+
+    #[test]
+    fn what_is_exact_takes_two_and_what_cannot_be_said_says_why() {
+        let exact = run(Unit::Instructions, &[vec![vec![100, 101]; 2]]);
+        let answer = plan(&exact);
+        assert_eq!((answer.family, &answer.metrics[0].need), (0, &Need::Exact));
+        assert_eq!((answer.found_by(2), answer.found_by(1)), ((1, 1), (0, 1)));
+        let why = |pilot: &Run| match &plan(pilot).metrics[0].need {
+            Need::Unknown(why) => why.clone(),
+            other => panic!("{other:?}"),
+        };
+        let one = run(Unit::Instructions, &[vec![vec![100]]]);
+        assert!(why(&one).contains("repeats exactly"));
+        let one = run(Unit::Cycles, &[vec![vec![100]]]);
+        assert!(why(&one).contains("--runs 2"));
+        assert!(why(&run(Unit::Cycles, &[vec![vec![0], vec![1]]])).contains("ratio"));
+        let mut failed = one;
+        failed.metrics[0].replicates[0].outcome = Outcome::Failed("order".into());
+        assert_eq!(why(&failed), "failed: order");
+        assert_eq!(plan(&failed).enough_for(1.0), None);
+    }
+}

@@ -1,0 +1,633 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a run says of each metric, in one line: [`Summary`].
+
+use std::collections::HashMap;
+
+use crate::judge::quantity::Quantity;
+use crate::statistics::order;
+use crate::stream::run::{
+    Clock, Entry, Metric, Outcome, Replicate, Run, Session, Statistic, Unit, CLOCK, PICOSECONDS,
+};
+
+/// How far the frequencies of two sessions may differ, as a share: each session
+/// may have measured its clock anew.
+const SAME_HZ: f64 = 0.01;
+
+/// Whether a metric has a number in a run: what most of its replicates say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Status {
+    /// More than half of the replicates have a number.
+    Ok,
+    /// Not measured: the port or the machine lacks what it needs.
+    Skipped,
+    /// A proof failed, or the agent reported an error.
+    Failed,
+    /// It hung, was cut off, or its records were damaged.
+    Incomplete,
+}
+
+/// A metric over all replicates of a run.
+///
+/// All times are in ticks *per operation* (a sample's ticks divided by its
+/// batch) of the clock that [`unit`](Self::unit) and [`hz`](Self::hz) describe.
+/// Where a batch is more than one operation, a sample is the mean of so many,
+/// and percentiles and `max` are those of such means.
+/// None of them is there unless `status` is [`Status::Ok`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The metric's id.
+    pub id: String,
+    /// The case that measures it.
+    pub case: String,
+    /// Its entry of the catalog, when that arrived.
+    pub entry: Option<Entry>,
+    /// Whether it has a number.
+    pub status: Status,
+    /// Why it has none: the commonest reason of the commonest failure.
+    pub reason: Option<String>,
+    /// What a tick is.
+    pub unit: Unit,
+    /// Ticks per second; 0 when the unit is instructions.
+    pub hz: u64,
+    /// What the value of a replicate is.
+    pub statistic: Statistic,
+    /// The median of the replicates' values.
+    pub median: Option<f64>,
+    /// The lower end of the interval of the median over replicates
+    /// ([`order::median_interval`]): `None` below 6 replicates.
+    pub low: Option<f64>,
+    /// The upper end of that interval.
+    pub high: Option<f64>,
+    /// The percentiles above the median, in the order of [`Quantity::PERCENTILES`].
+    pub percentiles: [Option<Percentile>; 3],
+    /// The greatest of all samples.
+    pub max: Option<f64>,
+    /// The median of the replicates' first samples, each one operation alone.
+    pub cold: Option<f64>,
+    /// What was measured, the reading of the clock included: the median.
+    pub gross: Option<f64>,
+    /// `gross` less the reading of the clock, of which each sample has one: may
+    /// be below 0. `None` when the run did not measure its clock.
+    pub net: Option<f64>,
+    /// What reading the clock once costs: the run's median of [`CLOCK`](crate::stream::run::CLOCK).
+    pub clock_cost: Option<f64>,
+    /// Operations in each sample; the median, should replicates differ.
+    pub batch: u64,
+    /// Replicates with a number.
+    pub replicates: usize,
+    /// Replicates in all.
+    pub tried: usize,
+    /// Samples of all replicates with a number.
+    pub samples: u64,
+    /// Why each replicate without a number has none, in the order of the stream.
+    pub lost: Vec<String>,
+    /// Context switches that the kernel counted in the case, all replicates together.
+    pub switches: Option<u64>,
+    /// Context switches that the case must have made, or where its agent does not
+    /// say, the least that the proofs allow.
+    pub expected: Option<u64>,
+    /// Bytes that one operation moves.
+    pub bytes: Option<u64>,
+    /// Items that one operation handles.
+    pub items: Option<u64>,
+    /// Bytes per second, by the median; `None` when a tick is no time.
+    pub bytes_per_second: Option<f64>,
+    /// Items per second, by the median; `None` when a tick is no time.
+    pub items_per_second: Option<f64>,
+}
+
+/// A percentile of a run: the median of its replicates' percentiles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percentile {
+    /// Ticks of one operation.
+    pub value: f64,
+    /// Its interval over replicates ([`order::median_interval`]): `None` below 6 of them.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Summary {
+    /// A percentile; `None` of what is none, and where more than half of the replicates have too
+    /// few samples for it.
+    #[must_use]
+    pub fn percentile(&self, quantity: Quantity) -> Option<Percentile> {
+        let at = Quantity::PERCENTILES.iter().position(|p| *p == quantity)?;
+        self.percentiles[at]
+    }
+
+    /// The value of a percentile.
+    #[must_use]
+    pub fn percentile_value(&self, quantity: Quantity) -> Option<f64> {
+        Some(self.percentile(quantity)?.value)
+    }
+
+    /// What a tick is called before people.
+    #[must_use]
+    pub fn tick(&self) -> &'static str {
+        match self.hz {
+            PICOSECONDS => "ps",
+            _ => self.unit.tick(),
+        }
+    }
+
+    /// Ticks as nanoseconds; `None` when they do not convert to time.
+    #[must_use]
+    pub fn nanoseconds(&self, ticks: f64) -> Option<f64> {
+        nanoseconds(self.unit, self.hz, ticks)
+    }
+}
+
+fn nanoseconds(unit: Unit, hz: u64, ticks: f64) -> Option<f64> {
+    let name = String::new();
+    Clock { name, unit, hz }.nanoseconds(ticks)
+}
+
+/// The summary of each metric of a run, in the run's order.
+#[must_use]
+pub fn summarise(run: &Run) -> Vec<Summary> {
+    let clock = run
+        .metrics
+        .iter()
+        .find(|metric| metric.id == CLOCK)
+        .map(|metric| Group::of(run, metric))
+        .filter(|group| group.status() == Status::Ok);
+    let entries: HashMap<&str, &Entry> = run
+        .catalog
+        .iter()
+        .rev()
+        .map(|entry| (entry.metric.as_str(), entry))
+        .collect();
+    run.metrics
+        .iter()
+        .filter(|metric| !metric.replicates.is_empty())
+        .map(|metric| {
+            let group = Group::of(run, metric);
+            let cost = clock
+                .as_ref()
+                .filter(|c| same_clock(c.clock, group.clock))
+                .and_then(|c| order::median(&c.values(Quantity::P50)));
+            group.summary(metric, entries.get(metric.id.as_str()).copied(), cost)
+        })
+        .collect()
+}
+
+/// What each replicate of a metric says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values<'a> {
+    /// The metric's id.
+    pub id: &'a str,
+    /// Whether it has a number.
+    pub status: Status,
+    /// Why it has none.
+    pub reason: Option<&'a str>,
+    /// The unit of its clock.
+    pub unit: Unit,
+    /// What the value of a replicate is.
+    pub statistic: Statistic,
+    /// The replicates with a number.
+    pub replicates: Vec<&'a Replicate>,
+    /// The value of each of these, of one operation: nanoseconds by the clock of its own session,
+    /// or ticks where these are no time. Empty where a clock that counts cycles does not say how many a second has.
+    pub values: Vec<f64>,
+}
+
+/// The values of each metric of a run, in the run's order.
+#[must_use]
+pub fn values(run: &Run) -> Vec<Values<'_>> {
+    let tried = run.metrics.iter().filter(|m| !m.replicates.is_empty());
+    tried
+        .map(|metric| {
+            let group = Group::of(run, metric);
+            let shown = |replicate: &&Replicate| {
+                let clock = &session(run, replicate).clock;
+                clock.shown(replicate.figure(Quantity::P50, clock.unit)?)
+            };
+            let status = group.status();
+            let values: Option<Vec<f64>> = group.ok.iter().map(shown).collect();
+            Values {
+                id: &metric.id,
+                status,
+                reason: group.reason(status),
+                unit: group.clock.unit,
+                statistic: group.statistic,
+                values: values.unwrap_or_default(),
+                replicates: group.ok,
+            }
+        })
+        .collect()
+}
+
+/// The replicates of a metric, sorted into those with a number and the others.
+pub(crate) struct Group<'a> {
+    pub(crate) clock: &'a Clock,
+    pub(crate) statistic: Statistic,
+    pub(crate) ok: Vec<&'a Replicate>,
+    lost: Vec<(Status, &'a str)>,
+}
+
+fn same_clock(a: &Clock, b: &Clock) -> bool {
+    let (least, most) = (a.hz.min(b.hz) as f64, a.hz.max(b.hz) as f64);
+    a.name == b.name && a.unit == b.unit && most - least <= SAME_HZ * most
+}
+
+fn session<'a>(run: &'a Run, replicate: &Replicate) -> &'a Session {
+    &run.sessions[replicate.session]
+}
+
+impl<'a> Group<'a> {
+    /// `metric` has at least one replicate.
+    pub(crate) fn of(run: &'a Run, metric: &'a Metric) -> Self {
+        // The clock of the first number; without numbers it does not matter.
+        let first = metric
+            .replicates
+            .iter()
+            .find(|r| r.outcome == Outcome::Ok)
+            .unwrap_or(&metric.replicates[0]);
+        let mut group = Group {
+            clock: &session(run, first).clock,
+            statistic: first.statistic(),
+            ok: Vec::new(),
+            lost: Vec::new(),
+        };
+        for replicate in &metric.replicates {
+            let lost = match &replicate.outcome {
+                Outcome::Skipped(reason) => (Status::Skipped, reason.as_str()),
+                Outcome::Failed(reason) => (Status::Failed, reason.as_str()),
+                Outcome::Incomplete(reason) => (Status::Incomplete, reason.as_str()),
+                Outcome::Ok if !same_clock(group.clock, &session(run, replicate).clock) => (
+                    Status::Failed,
+                    "measured by another clock than the replicates before it",
+                ),
+                Outcome::Ok if replicate.statistic() != group.statistic => (
+                    Status::Failed,
+                    "its mean is known, of the replicates before it the median, or the reverse",
+                ),
+                Outcome::Ok => {
+                    group.ok.push(replicate);
+                    continue;
+                }
+            };
+            group.lost.push(lost);
+        }
+        group
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        if self.ok.len() > self.lost.len() {
+            return Status::Ok;
+        }
+        commonest(self.lost.iter().map(|(status, _)| *status)).unwrap_or(Status::Incomplete)
+    }
+
+    /// The commonest reason of this status.
+    pub(crate) fn reason(&self, status: Status) -> Option<&'a str> {
+        let lost = self.lost.iter().filter(|(s, _)| *s == status);
+        commonest(lost.map(|(_, reason)| *reason))
+    }
+
+    /// A figure of each replicate that has it.
+    fn values(&self, quantity: Quantity) -> Vec<f64> {
+        let figures = self.ok.iter();
+        figures
+            .filter_map(|replicate| replicate.figure(quantity, self.clock.unit))
+            .collect()
+    }
+
+    /// `None` where more than half of the replicates have too few samples.
+    fn percentile(&self, quantity: Quantity) -> Option<Percentile> {
+        let values = self.values(quantity);
+        let value = order::median(&values).filter(|_| 2 * values.len() > self.ok.len())?;
+        Some(Percentile {
+            value,
+            interval: order::median_interval(&values),
+        })
+    }
+
+    /// The greatest sample; `None` where a replicate does not tell its own.
+    fn max(&self) -> Option<f64> {
+        let of_summaries = self.ok.iter().filter_map(|r| r.stat.as_ref());
+        let mut told: Vec<f64> = of_summaries.map(|stat| stat.max).collect::<Option<_>>()?;
+        told.extend(self.ok.iter().filter_map(|replicate| {
+            let greatest = replicate.histogram.max()?;
+            Some(greatest.0 as f64 / replicate.batch.max(1) as f64)
+        }));
+        told.into_iter().reduce(f64::max)
+    }
+
+    fn batch(&self) -> u64 {
+        let mut batches: Vec<u64> = self.ok.iter().map(|r| r.batch.max(1)).collect();
+        batches.sort_unstable();
+        batches.get(batches.len() / 2).copied().unwrap_or(1)
+    }
+
+    fn samples(&self) -> u64 {
+        self.ok
+            .iter()
+            .fold(0, |sum, r| sum.saturating_add(r.samples()))
+    }
+
+    /// The median over replicates of the value less the share of a clock reading
+    /// that an operation carries: one reading is spread over a batch.
+    fn net(&self, cost: f64) -> Option<f64> {
+        let net: Vec<f64> = self
+            .ok
+            .iter()
+            .filter_map(|r| {
+                let value = r.figure(Quantity::P50, self.clock.unit)?;
+                Some(value - cost / r.batch.max(1) as f64)
+            })
+            .collect();
+        order::median(&net)
+    }
+
+    /// Sums a figure of the proof `switches` over the replicates that have it.
+    fn switches(&self, figure: fn(&crate::stream::run::Proof) -> u64) -> Option<u64> {
+        let proofs = self.ok.iter().flat_map(|r| &r.proofs);
+        proofs
+            .filter(|proof| proof.name == "switches")
+            .map(figure)
+            .reduce(u64::saturating_add)
+    }
+
+    fn summary(&self, metric: &Metric, entry: Option<&Entry>, clock_cost: Option<f64>) -> Summary {
+        let status = self.status();
+        let reason = self.reason(status);
+        let mut summary = Summary {
+            id: metric.id.clone(),
+            case: metric.case.clone(),
+            entry: entry.cloned(),
+            status,
+            reason: reason.map(str::to_owned),
+            unit: self.clock.unit,
+            hz: self.clock.hz,
+            statistic: self.statistic,
+            median: None,
+            low: None,
+            high: None,
+            percentiles: [None; 3],
+            max: None,
+            cold: None,
+            gross: None,
+            net: None,
+            clock_cost: None,
+            batch: self.batch(),
+            replicates: self.ok.len(),
+            tried: metric.replicates.len(),
+            samples: self.samples(),
+            lost: self.lost.iter().map(|(_, r)| (*r).to_owned()).collect(),
+            switches: None,
+            expected: None,
+            bytes: entry.and_then(|e| e.bytes),
+            items: entry.and_then(|e| e.items),
+            bytes_per_second: None,
+            items_per_second: None,
+        };
+        if status == Status::Ok {
+            self.fill(&mut summary, clock_cost);
+        }
+        summary
+    }
+
+    fn fill(&self, summary: &mut Summary, clock_cost: Option<f64>) {
+        let values = self.values(Quantity::P50);
+        let interval = order::median_interval(&values);
+        summary.median = order::median(&values);
+        summary.low = interval.map(|(low, _)| low);
+        summary.high = interval.map(|(_, high)| high);
+        summary.percentiles = Quantity::PERCENTILES.map(|one| self.percentile(one));
+        summary.max = self.max();
+        summary.cold = order::median(&self.values(Quantity::Cold));
+        summary.gross = summary.median;
+        summary.clock_cost = clock_cost;
+        summary.net = clock_cost.and_then(|cost| self.net(cost));
+        summary.switches = self.switches(|proof| proof.counted);
+        summary.expected = self.switches(|proof| proof.expected.unwrap_or(proof.low));
+        let seconds = summary
+            .median
+            .and_then(|ticks| summary.nanoseconds(ticks))
+            .filter(|ns| *ns > 0.0)
+            .map(|ns| ns / 1e9);
+        let rate = |each: Option<u64>| Some(each? as f64 / seconds?);
+        summary.bytes_per_second = rate(summary.bytes);
+        summary.items_per_second = rate(summary.items);
+    }
+}
+
+/// The item that is there most often; of several the one that came first.
+fn commonest<T: PartialEq + Copy>(items: impl Iterator<Item = T>) -> Option<T> {
+    let mut counts: Vec<(T, usize)> = Vec::new();
+    for item in items {
+        match counts.iter_mut().find(|(known, _)| *known == item) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((item, 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max()?;
+    counts
+        .into_iter()
+        .find(|(_, count)| *count == most)
+        .map(|(item, _)| item)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::histogram::Histogram;
+    use crate::stream::run::{Proof, Ticks};
+
+    fn session(hz: u64) -> Session {
+        Session {
+            port: "fake".into(),
+            arch: "x".into(),
+            clock: Clock {
+                name: "tsc".into(),
+                unit: Unit::Cycles,
+                hz,
+            },
+            realtime: false,
+            facts: Vec::new(),
+            complete: true,
+        }
+    }
+
+    fn ok(session: usize, batch: u64, counts: &[(u64, u64)]) -> Replicate {
+        Replicate {
+            session,
+            outcome: Outcome::Ok,
+            batch,
+            asked: 5,
+            cold: Some(Ticks(100 + session as u64)),
+            histogram: counts.iter().map(|(v, n)| (Ticks(*v), *n)).collect(),
+            stat: None,
+            proofs: vec![Proof {
+                name: "switches".into(),
+                counted: 7,
+                low: 4,
+                high: 9,
+                expected: Some(5),
+            }],
+        }
+    }
+
+    fn lost(session: usize, outcome: Outcome) -> Replicate {
+        Replicate {
+            outcome,
+            histogram: Histogram::new(),
+            ..ok(session, 1, &[])
+        }
+    }
+
+    fn metric(id: &str, replicates: Vec<Replicate>) -> Metric {
+        Metric {
+            id: id.into(),
+            case: id.into(),
+            replicates,
+        }
+    }
+
+    fn run(metrics: Vec<Metric>) -> Run {
+        Run {
+            sessions: vec![session(1_000_000); 10],
+            metrics,
+            ..Run::default()
+        }
+    }
+
+    fn one(replicates: Vec<Replicate>) -> Summary {
+        summarise(&run(vec![metric("a", replicates)])).remove(0)
+    }
+
+    fn close(a: Option<f64>, b: f64) {
+        let a = a.expect("a number");
+        assert!((a - b).abs() <= 1e-9 * b.abs(), "{a} is not {b}");
+    }
+
+    #[test]
+    fn a_run_is_the_median_of_its_replicates_medians() {
+        // Per operation: 1, 2, ... 10, each with an outlier that no median sees.
+        let replicates = (0..10)
+            .map(|i| ok(i, 4, &[(4 * (i as u64 + 1), 30), (8000, 1)]))
+            .collect();
+        let s = one(replicates);
+        assert_eq!((s.status, s.reason.as_deref()), (Status::Ok, None));
+        // Half of the 31 samples end half a sample into those of the value's tick: 15.5 of 30.
+        let within = (15.5 / 30.0 - 0.5) / 4.0;
+        close(s.median, 5.5 + within);
+        close(s.gross, 5.5 + within);
+        close(s.low, 2.0 + within);
+        close(s.high, 9.0 + within);
+        close(s.max, 2000.0);
+        close(s.cold, 104.5);
+        // Of the 31 samples of each replicate the 28th, the median over replicates.
+        close(s.percentile_value(Quantity::P90), 5.5);
+        assert_eq!(s.percentile_value(Quantity::P99), None, "31 samples each");
+        assert_eq!(
+            (s.batch, s.samples, s.replicates, s.tried),
+            (4, 310, 10, 10)
+        );
+        assert_eq!((s.clock_cost, s.net), (None, None));
+        assert_eq!((s.switches, s.expected), (Some(70), Some(50)));
+    }
+
+    #[test]
+    fn few_samples_have_no_tails_and_few_replicates_no_interval() {
+        let s = one(vec![ok(0, 1, &[(5, 28)])]);
+        assert_eq!((s.percentiles, s.low, s.high), ([None; 3], None, None));
+        close(s.median, 5.0);
+        close(s.max, 5.0);
+        // One of two replicates with enough samples is not most of them.
+        let s = one(vec![ok(0, 1, &[(5, 28)]), ok(1, 2, &[(14, 300)])]);
+        assert_eq!(s.percentiles, [None; 3]);
+        let s = one(vec![ok(0, 1, &[(5, 299)]), ok(1, 2, &[(14, 300)])]);
+        close(s.percentile_value(Quantity::P90), 6.0);
+        close(s.percentile_value(Quantity::P99), 6.0);
+        assert_eq!(s.percentile_value(Quantity::P999), None);
+        let many = (0..6).map(|i| ok(i, 1, &[(5 + i as u64, 3000)])).collect();
+        let p999 = one(many).percentile(Quantity::P999).unwrap();
+        assert_eq!((p999.value, p999.interval), (7.5, Some((5.0, 10.0))));
+    }
+
+    #[test]
+    fn net_is_gross_less_one_clock_reading_per_sample_and_may_be_negative() {
+        let metrics = vec![
+            metric(CLOCK, vec![ok(0, 100, &[(2000, 5)])]),
+            metric("single", vec![ok(0, 1, &[(18, 5)])]),
+            metric("batched", vec![ok(0, 10, &[(180, 5)])]),
+        ];
+        let s = summarise(&run(metrics));
+        close(s[1].clock_cost, 20.0);
+        close(s[1].net, -2.0);
+        close(s[2].gross, 18.0);
+        close(s[2].net, 16.0);
+    }
+
+    #[test]
+    fn half_of_the_replicates_are_no_majority() {
+        let failed = |n| Outcome::Failed(format!("switches: counted {n}"));
+        let cut = || Outcome::Incomplete("cut off".into());
+        let s = one(vec![ok(0, 1, &[(5, 5)]), lost(1, failed(3))]);
+        assert_eq!(s.status, Status::Failed);
+        assert_eq!(s.reason.as_deref(), Some("switches: counted 3"));
+        assert_eq!((s.median, s.max, s.switches), (None, None, None));
+        let s = one(vec![
+            ok(0, 1, &[(5, 5)]),
+            lost(1, cut()),
+            ok(2, 1, &[(6, 5)]),
+        ]);
+        assert_eq!((s.status, s.replicates, s.tried), (Status::Ok, 2, 3));
+        assert_eq!(s.lost, ["cut off"]);
+        close(s.median, 5.5);
+        let s = one(vec![
+            lost(0, cut()),
+            lost(1, failed(1)),
+            lost(2, failed(2)),
+            lost(3, failed(2)),
+        ]);
+        assert_eq!(s.status, Status::Failed);
+        assert_eq!(s.reason.as_deref(), Some("switches: counted 2"));
+        let s = one(vec![lost(0, Outcome::Skipped("no irq".into()))]);
+        assert_eq!((s.status, s.samples), (Status::Skipped, 0));
+    }
+
+    #[test]
+    fn another_clock_is_not_mixed_in() {
+        let mut run = run(vec![metric(
+            "a",
+            vec![
+                ok(0, 1, &[(5, 5)]),
+                ok(1, 1, &[(50, 5)]),
+                ok(2, 1, &[(7, 5)]),
+            ],
+        )]);
+        run.sessions[1].clock.hz *= 10;
+        run.sessions[2].clock.hz += 100;
+        let s = summarise(&run).remove(0);
+        close(s.median, 6.0);
+        assert_eq!((s.replicates, s.lost.len()), (2, 1));
+    }
+
+    #[test]
+    fn the_catalog_says_what_is_moved() {
+        let mut run = run(vec![metric("a", vec![ok(0, 10, &[(2000, 5)])])]);
+        let entry = |metric: &str, switches| Entry {
+            metric: metric.into(),
+            case: "a".into(),
+            switches,
+            bytes: Some(64),
+            items: Some(2),
+            ..Entry::default()
+        };
+        run.catalog = vec![entry("a", 1), entry("a.back", 2)];
+        let s = summarise(&run).remove(0);
+        // 200 ticks of a microsecond each.
+        close(s.nanoseconds(200.0), 200_000.0);
+        close(s.bytes_per_second, 64.0 / 200e-6);
+        close(s.items_per_second, 2.0 / 200e-6);
+        assert_eq!(s.entry.as_ref().map(|e| e.switches), Some(1));
+        run.sessions[0].clock.unit = Unit::Instructions;
+        run.sessions[0].clock.hz = 0;
+        let s = summarise(&run).remove(0);
+        assert_eq!((s.bytes_per_second, s.nanoseconds(1.0)), (None, None));
+        close(s.median, 200.0);
+    }
+}

@@ -1,0 +1,1199 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The machine a run was made on, read from `/proc`, `/sys` and `/etc`.
+//!
+//! Everything is read below a root directory, so a test can hand in a tree of
+//! its own. What a machine does not show is absent, never an error. Neither a
+//! host name nor a user name nor a serial number is read; values of kernel
+//! parameters that can identify a machine are replaced.
+
+pub mod doctor;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::base::number::count;
+use crate::stream::run::Fact;
+
+/// Kernel parameters whose values say nothing about speed and can identify a machine.
+const PRIVATE_PARAMETERS: &[&str] = &[
+    "root",
+    "resume",
+    "cryptdevice",
+    "nfsroot",
+    "ip",
+    "netconsole",
+    "ds",
+    "BOOTIF",
+    "hostname",
+];
+
+/// Parts of parameter names whose values are private too.
+const PRIVATE_PARTS: &[&str] = &[
+    "uuid",
+    "luks",
+    "lvm",
+    "hostname",
+    "password",
+    "token",
+    "secret",
+    "serial",
+    "credential",
+];
+
+/// Kernel configuration options that change what a primitive costs: whole names.
+const OPTIONS: &[&str] = &[
+    "HZ",
+    "AUDIT",
+    "AUDITSYSCALL",
+    "CPU_MITIGATIONS",
+    "PAGE_TABLE_ISOLATION",
+    "RETPOLINE",
+    "HIGH_RES_TIMERS",
+    "IO_URING",
+    "KVM_GUEST",
+    "PARAVIRT",
+    "SMP",
+    "LOCKDEP",
+    "LOCK_STAT",
+    "FTRACE",
+    "DYNAMIC_FTRACE",
+    "FUNCTION_TRACER",
+    "IRQSOFF_TRACER",
+    "SECCOMP",
+    "SLUB_DEBUG",
+    "SLUB_DEBUG_ON",
+    "HARDENED_USERCOPY",
+    "IRQ_TIME_ACCOUNTING",
+    "TRANSPARENT_HUGEPAGE_ALWAYS",
+];
+
+/// Kernel configuration options that change what a primitive costs: how names begin.
+const OPTION_FAMILIES: &[&str] = &[
+    "PREEMPT",
+    "HZ_",
+    "NO_HZ",
+    "RT_GROUP_SCHED",
+    "SCHED_",
+    "CFS_BANDWIDTH",
+    "MITIGATION_",
+    "PSI",
+    "DEBUG_",
+    "PROVE_",
+    "KASAN",
+    "KCSAN",
+    "KMSAN",
+    "UBSAN",
+    "KFENCE",
+    "KCOV",
+    "CFI_",
+    "INIT_ON_",
+    "INIT_STACK_",
+    "STACKPROTECTOR",
+    "RANDOMIZE_KSTACK_OFFSET",
+    "VIRT_CPU_ACCOUNTING",
+    "CONTEXT_TRACKING",
+    "RCU_NOCB",
+    "CPU_FREQ_DEFAULT_GOV",
+];
+
+/// Options of those families that cost nothing while the kernel runs.
+const OPTION_NOISE: &[&str] = &["DEBUG_INFO", "DEBUG_FS", "DEBUG_BUGVERBOSE"];
+
+/// The effective capability to choose real-time scheduling.
+const CAP_SYS_NICE: u32 = 23;
+/// The effective capability to lock any amount of memory.
+const CAP_IPC_LOCK: u32 = 14;
+
+/// The configuration a kernel was built with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelConfig {
+    /// CRC-32 of the text, as `gzip -lv /proc/config.gz` shows it.
+    pub crc32: u32,
+    /// Length of the text in bytes.
+    pub bytes: usize,
+    /// Every option that is set, without `CONFIG_`, and its value.
+    pub options: BTreeMap<String, String>,
+}
+
+impl KernelConfig {
+    /// Whether an option (without `CONFIG_`) is built in.
+    #[must_use]
+    pub fn enabled(&self, option: &str) -> bool {
+        self.options.get(option).is_some_and(|value| value == "y")
+    }
+
+    fn parse(text: &str) -> Self {
+        let options = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("CONFIG_")?.split_once('='))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        Self {
+            crc32: crc32fast::hash(text.as_bytes()),
+            bytes: text.len(),
+            options,
+        }
+    }
+
+    /// The options that change what a primitive costs, `NAME=value`.
+    fn relevant(&self) -> Vec<String> {
+        self.options
+            .iter()
+            .filter(|(name, _)| is_relevant(name))
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect()
+    }
+}
+
+fn is_relevant(option: &str) -> bool {
+    OPTIONS.contains(&option)
+        || (OPTION_FAMILIES.iter().any(|f| option.starts_with(f))
+            && !OPTION_NOISE.iter().any(|noise| option.starts_with(noise)))
+}
+
+/// What one CPU says about its frequency.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frequency {
+    /// `performance`, `powersave`, `schedutil` ...
+    pub governor: Option<String>,
+    /// `intel_pstate`, `amd-pstate-epp`, `acpi-cpufreq` ...
+    pub driver: Option<String>,
+    /// The driver's hint between speed and energy.
+    pub preference: Option<String>,
+    /// Lowest frequency allowed, kHz.
+    pub lowest_khz: Option<u64>,
+    /// Highest frequency allowed, kHz.
+    pub highest_khz: Option<u64>,
+}
+
+/// A state that a CPU without work can enter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleState {
+    /// `POLL`, `C1`, `C6` ...
+    pub name: String,
+    /// Time to leave it, microseconds.
+    pub latency_us: u64,
+    /// Whether the kernel may choose it.
+    pub state: Switch,
+}
+
+/// Something that is on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// It is on.
+    On,
+    /// It is off.
+    Off,
+}
+
+/// What one CPU tells of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cpu {
+    /// Its frequency settings.
+    pub frequency: Frequency,
+    /// All hardware threads of its core, itself included.
+    pub siblings: Vec<u32>,
+    /// The idle states, shallowest first.
+    pub idle: Vec<IdleState>,
+    /// How often heat slowed the core or its package since boot.
+    pub throttled: Option<u64>,
+}
+
+/// A limit of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// No limit.
+    Unlimited,
+    /// At most this, in the unit of the resource.
+    AtMost(u64),
+}
+
+impl Limit {
+    fn parse(text: &str) -> Option<Self> {
+        if text == "unlimited" {
+            Some(Self::Unlimited)
+        } else {
+            text.parse().ok().map(Self::AtMost)
+        }
+    }
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unlimited => f.write_str("unlimited"),
+            Self::AtMost(most) => write!(f, "{most}"),
+        }
+    }
+}
+
+/// A bound on the CPU time of this process's control group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// CPU time allowed in each period, microseconds.
+    pub quota_us: u64,
+    /// Length of a period, microseconds, above 0.
+    pub period_us: u64,
+    /// The file that sets it, as the process sees it.
+    pub file: PathBuf,
+    /// How often it stopped the group since the group was made.
+    pub throttled: Option<u64>,
+}
+
+impl Quota {
+    /// How many CPUs it is worth.
+    #[must_use]
+    pub fn cpus(&self) -> f64 {
+        self.quota_us as f64 / self.period_us as f64
+    }
+}
+
+/// How preemptible the kernel is, and where that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preemption {
+    /// `none`, `voluntary`, `full`, `lazy` or `rt`.
+    pub mode: String,
+    /// `live`, `command line` or `build`.
+    pub source: &'static str,
+}
+
+/// What a process may do, from `/proc/self`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Permissions {
+    /// Effective user id is 0.
+    pub root: Option<bool>,
+    /// Effective capabilities, a bit each.
+    pub capabilities: u64,
+    /// Mode of the system call filter: 0 none, 1 strict, 2 filter.
+    pub seccomp: Option<u64>,
+    /// Highest real-time priority, soft limit.
+    pub rtprio: Option<Limit>,
+    /// Longest run at real-time priority without a sleep, microseconds, soft limit.
+    pub rttime: Option<Limit>,
+    /// Memory that may be locked, bytes, soft limit.
+    pub memlock: Option<Limit>,
+    /// Real-time CPU time of the control group in each period, microseconds, and
+    /// the file that sets it; only where the kernel groups real-time threads.
+    pub group_rt_runtime_us: Option<(i64, PathBuf)>,
+}
+
+impl Permissions {
+    /// Whether a capability is in effect.
+    fn may(&self, capability: u32) -> bool {
+        self.capabilities >> capability & 1 == 1
+    }
+
+    /// Whether it may set real-time priorities of any height (`CAP_SYS_NICE`).
+    #[must_use]
+    pub fn may_raise_priority(&self) -> bool {
+        self.may(CAP_SYS_NICE)
+    }
+
+    /// Whether it may lock any amount of memory (`CAP_IPC_LOCK`).
+    #[must_use]
+    pub fn may_lock_memory(&self) -> bool {
+        self.may(CAP_IPC_LOCK)
+    }
+}
+
+/// All that is known of a machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Machine {
+    /// `Linux`.
+    pub kernel_name: Option<String>,
+    /// Such as `6.1.0-18-amd64`.
+    pub kernel_release: Option<String>,
+    /// Such as `#1 SMP PREEMPT_DYNAMIC ...`.
+    pub kernel_version: Option<String>,
+    /// Such as `x86_64`.
+    pub arch: Option<String>,
+    /// Parameters of the kernel, private values replaced, without those of init.
+    pub command_line: Option<String>,
+    /// How the kernel was built.
+    pub config: Option<KernelConfig>,
+    /// How preemptible it is.
+    pub preemption: Option<Preemption>,
+    /// Each known processor vulnerability and what the kernel does about it.
+    pub vulnerabilities: BTreeMap<String, String>,
+    /// Model name of the first CPU.
+    pub cpu_model: Option<String>,
+    /// Vendor, family, model, stepping (or implementer, part, variant, revision).
+    pub cpu_identity: Option<String>,
+    /// Version of the microcode.
+    pub microcode: Option<String>,
+    /// Features of the first CPU.
+    pub cpu_flags: BTreeSet<String>,
+    /// CPUs that are on.
+    pub online: Vec<u32>,
+    /// CPUs this process may use.
+    pub allowed: Vec<u32>,
+    /// CPUs kept free of other work at boot (`isolcpus=`).
+    pub isolated: Vec<u32>,
+    /// CPUs without a periodic tick while one thread runs (`nohz_full=`).
+    pub tickless: Vec<u32>,
+    /// Whether cores run more than one hardware thread: `on`, `off`, `notsupported` ...
+    pub smt: Option<String>,
+    /// Every allowed CPU.
+    pub cpus: BTreeMap<u32, Cpu>,
+    /// Whether CPUs may exceed their nominal frequency, and the file that says so.
+    pub boost: Option<(Switch, PathBuf)>,
+    /// The clock source in use.
+    pub clock_source: Option<String>,
+    /// The clock sources to choose from.
+    pub clock_sources: Vec<String>,
+    /// The driver of idle states.
+    pub idle_driver: Option<String>,
+    /// The name of the hypervisor, or `unknown` where only the processor tells of one.
+    pub hypervisor: Option<String>,
+    /// The manager of the container this runs in, and what gives it away.
+    pub container: Option<String>,
+    /// Maker and product of the machine.
+    pub product: Option<String>,
+    /// Mean number of runnable threads over 1, 5 and 15 minutes.
+    pub load: Option<[f64; 3]>,
+    /// Memory, KiB.
+    pub memory_kib: Option<u64>,
+    /// Memory available without swapping, KiB.
+    pub memory_available_kib: Option<u64>,
+    /// The strictest bound on CPU time.
+    pub quota: Option<Quota>,
+    /// What this process may do.
+    pub permissions: Permissions,
+    /// Settings under `/proc/sys/kernel` that are integers: `sched_rt_runtime_us` ...
+    pub sysctl: BTreeMap<String, i64>,
+    /// `always`, `madvise` or `never`.
+    pub huge_pages: Option<String>,
+    /// The distribution's name and version.
+    pub distribution: Option<String>,
+    /// Whether mains power is connected; absent on machines without a battery.
+    pub mains: Option<Switch>,
+}
+
+/// The integer settings that are kept.
+const SYSCTLS: &[&str] = &[
+    "io_uring_disabled",
+    "nmi_watchdog",
+    "numa_balancing",
+    "perf_event_paranoid",
+    "sched_autogroup_enabled",
+    "sched_rt_period_us",
+    "sched_rt_runtime_us",
+    "timer_migration",
+];
+
+impl Machine {
+    /// Reads the machine below `root` (`/` for this one). Changes nothing.
+    #[must_use]
+    pub fn read(root: &Path) -> Self {
+        let tree = Tree(root);
+        let status = Pairs::read(&tree, "proc/self/status");
+        let cpuinfo = Pairs::read(&tree, "proc/cpuinfo");
+        let memory = Pairs::read(&tree, "proc/meminfo");
+        let kernel_release = tree.text("proc/sys/kernel/osrelease");
+        let raw_command_line = tree.text("proc/cmdline");
+        let config = read_config(&tree, kernel_release.as_deref());
+        let cpu_flags: BTreeSet<String> = cpuinfo
+            .get("flags")
+            .or_else(|| cpuinfo.get("Features"))
+            .map(|flags| flags.split_whitespace().map(str::to_owned).collect())
+            .unwrap_or_default();
+        let online = tree.cpu_list("sys/devices/system/cpu/online");
+        let allowed = status
+            .get("Cpus_allowed_list")
+            .map_or_else(Vec::new, cpu_list);
+        let clock_source = tree.text(format!("{CLOCK_SOURCE}/current_clocksource"));
+        let clock_sources: Vec<String> = tree
+            .text(format!("{CLOCK_SOURCE}/available_clocksource"))
+            .map(|all| all.split_whitespace().map(str::to_owned).collect())
+            .unwrap_or_default();
+        let product = read_product(&tree);
+        Self {
+            kernel_name: tree.text("proc/sys/kernel/ostype"),
+            kernel_version: tree.text("proc/sys/kernel/version"),
+            arch: tree.text("proc/sys/kernel/arch"),
+            preemption: read_preemption(&tree, raw_command_line.as_deref(), config.as_ref()),
+            command_line: raw_command_line.as_deref().map(public_command_line),
+            config,
+            vulnerabilities: read_vulnerabilities(&tree),
+            cpu_model: cpuinfo.get("model name").map(str::to_owned),
+            cpu_identity: read_identity(&cpuinfo),
+            microcode: cpuinfo.get("microcode").map(str::to_owned),
+            cpus: allowed
+                .iter()
+                .map(|&cpu| (cpu, read_cpu(&tree, cpu)))
+                .collect(),
+            online,
+            allowed,
+            isolated: tree.cpu_list("sys/devices/system/cpu/isolated"),
+            tickless: tree.cpu_list("sys/devices/system/cpu/nohz_full"),
+            smt: tree.text("sys/devices/system/cpu/smt/control"),
+            boost: read_boost(&tree),
+            hypervisor: read_hypervisor(&tree, &cpu_flags, &clock_sources, product.as_deref()),
+            clock_source,
+            clock_sources,
+            idle_driver: tree.text("sys/devices/system/cpu/cpuidle/current_driver"),
+            container: read_container(&tree),
+            product,
+            load: read_load(&tree),
+            memory_kib: memory.get("MemTotal").and_then(leading_number),
+            memory_available_kib: memory.get("MemAvailable").and_then(leading_number),
+            quota: read_quota(&tree),
+            permissions: read_permissions(&tree, &status),
+            sysctl: SYSCTLS
+                .iter()
+                .filter_map(|&name| {
+                    let value = tree.text(format!("proc/sys/kernel/{name}"))?;
+                    Some((name.to_owned(), value.parse().ok()?))
+                })
+                .collect(),
+            huge_pages: tree
+                .text("sys/kernel/mm/transparent_hugepage/enabled")
+                .and_then(|choices| chosen(&choices, '[', ']')),
+            distribution: read_distribution(&tree),
+            mains: read_mains(&tree),
+            cpu_flags,
+            kernel_release,
+        }
+    }
+
+    /// The CPU that is measured on when none is asked for: the last one allowed.
+    #[must_use]
+    pub fn measured(&self) -> Option<u32> {
+        self.allowed.last().copied()
+    }
+}
+
+const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0";
+
+/// The machine as the `host` records of a saved run tell it, the tool's version first.
+///
+/// A value is plain text; a fact that the machine does not show is left out.
+#[must_use]
+pub fn facts(machine: &Machine) -> Vec<Fact> {
+    let mut facts = Facts(Vec::new());
+    facts.add(
+        "tool",
+        Some(concat!("kernmark ", env!("CARGO_PKG_VERSION"))),
+    );
+    kernel_facts(&mut facts, machine);
+    cpu_facts(&mut facts, machine);
+    facts.add("hypervisor", machine.hypervisor.as_ref());
+    facts.add("container", machine.container.as_ref());
+    facts.add("product", machine.product.as_ref());
+    facts.add(
+        "load",
+        machine
+            .load
+            .map(|[one, five, fifteen]| format!("{one:.2} {five:.2} {fifteen:.2}")),
+    );
+    facts.add("memory_kib", machine.memory_kib);
+    facts.add("memory_available_kib", machine.memory_available_kib);
+    facts.add(
+        "cgroup_quota",
+        machine
+            .quota
+            .as_ref()
+            .map(|q| format!("{} us of every {} us", q.quota_us, q.period_us)),
+    );
+    let permissions = &machine.permissions;
+    facts.add("rlimit_rtprio", permissions.rtprio);
+    facts.add("rlimit_rttime_us", permissions.rttime);
+    facts.add("rlimit_memlock_bytes", permissions.memlock);
+    facts.add("seccomp", permissions.seccomp);
+    for (name, value) in &machine.sysctl {
+        facts.add(name, Some(value));
+    }
+    facts.add("transparent_hugepages", machine.huge_pages.as_ref());
+    facts.add("distribution", machine.distribution.as_ref());
+    facts.add(
+        "mains_power",
+        machine.mains.map(|mains| match mains {
+            Switch::On => "connected",
+            Switch::Off => "not connected",
+        }),
+    );
+    facts.0
+}
+
+struct Facts(Vec<Fact>);
+
+impl Facts {
+    fn add(&mut self, name: &str, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            self.0.push(Fact::new(name, value.to_string()));
+        }
+    }
+}
+
+fn kernel_facts(facts: &mut Facts, machine: &Machine) {
+    facts.add("kernel_name", machine.kernel_name.as_ref());
+    facts.add("kernel_release", machine.kernel_release.as_ref());
+    facts.add("kernel_version", machine.kernel_version.as_ref());
+    facts.add("arch", machine.arch.as_ref());
+    facts.add("kernel_command_line", machine.command_line.as_ref());
+    if let Some(config) = &machine.config {
+        facts.add(
+            "kernel_config",
+            Some(format!(
+                "crc32 {:08x} of {} bytes",
+                config.crc32, config.bytes
+            )),
+        );
+        facts.add("kernel_config_options", Some(config.relevant().join(" ")));
+    }
+    facts.add(
+        "preemption",
+        machine
+            .preemption
+            .as_ref()
+            .map(|p| format!("{} ({})", p.mode, p.source)),
+    );
+    for (name, state) in &machine.vulnerabilities {
+        facts.add(&format!("mitigation_{name}"), Some(state));
+    }
+}
+
+fn cpu_facts(facts: &mut Facts, machine: &Machine) {
+    facts.add("cpu_model", machine.cpu_model.as_ref());
+    facts.add("cpu_identity", machine.cpu_identity.as_ref());
+    facts.add("microcode", machine.microcode.as_ref());
+    let lists = [
+        ("cpus_online", &machine.online),
+        ("cpus_allowed", &machine.allowed),
+        ("cpus_isolated", &machine.isolated),
+        ("cpus_nohz_full", &machine.tickless),
+    ];
+    for (name, list) in lists {
+        facts.add(name, (!list.is_empty()).then(|| format_cpu_list(list)));
+    }
+    let count = machine.online.len();
+    facts.add("cpu_count", (count > 0).then_some(count));
+    facts.add("smt", machine.smt.as_ref());
+    facts.add(
+        "governor",
+        per_cpu(machine, |cpu| cpu.frequency.governor.clone()),
+    );
+    facts.add(
+        "frequency_driver",
+        per_cpu(machine, |cpu| cpu.frequency.driver.clone()),
+    );
+    facts.add(
+        "energy_preference",
+        per_cpu(machine, |cpu| cpu.frequency.preference.clone()),
+    );
+    facts.add(
+        "frequency_range_khz",
+        per_cpu(machine, |cpu| {
+            Some(format!(
+                "{}-{}",
+                cpu.frequency.lowest_khz?, cpu.frequency.highest_khz?
+            ))
+        }),
+    );
+    facts.add(
+        "boost",
+        machine.boost.as_ref().map(|(switch, _)| match switch {
+            Switch::On => "on",
+            Switch::Off => "off",
+        }),
+    );
+    facts.add("clock_source", machine.clock_source.as_ref());
+    facts.add("idle_driver", machine.idle_driver.as_ref());
+    facts.add(
+        "throttled",
+        per_cpu(machine, |cpu| cpu.throttled.map(|n| n.to_string())),
+    );
+}
+
+/// A value of each allowed CPU: one word where all agree, else `0-3:word 4-7:word`.
+fn per_cpu(machine: &Machine, value: impl Fn(&Cpu) -> Option<String>) -> Option<String> {
+    let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
+    for (&number, cpu) in &machine.cpus {
+        let Some(value) = value(cpu) else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, members)) => members.push(number),
+            None => groups.push((value, vec![number])),
+        }
+    }
+    match groups.as_slice() {
+        [] => None,
+        [(value, members)] if members.len() == machine.cpus.len() => Some(value.clone()),
+        _ => Some(
+            groups
+                .iter()
+                .map(|(value, members)| format!("{}:{value}", format_cpu_list(members)))
+                .collect::<Vec<_>>()
+                .join(" "),
+        ),
+    }
+}
+
+/// A directory that stands for `/`.
+struct Tree<'a>(&'a Path);
+
+impl Tree<'_> {
+    /// Where an absolute path of the machine lies below the root.
+    fn at(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.0.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.at(path).exists()
+    }
+
+    fn bytes(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
+        fs::read(self.at(path)).ok()
+    }
+
+    /// A file without white space at its ends; `None` when unreadable or empty.
+    fn text(&self, path: impl AsRef<Path>) -> Option<String> {
+        let bytes = self.bytes(path)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    fn number(&self, path: impl AsRef<Path>) -> Option<u64> {
+        self.text(path)?.parse().ok()
+    }
+
+    fn cpu_list(&self, path: &str) -> Vec<u32> {
+        self.text(path)
+            .map_or_else(Vec::new, |list| cpu_list(&list))
+    }
+
+    /// Names in a directory, sorted.
+    fn names(&self, path: &str) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.at(path))
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// A file of `key: value` lines; the first of each key counts.
+struct Pairs(BTreeMap<String, String>);
+
+impl Pairs {
+    fn read(tree: &Tree, path: &str) -> Self {
+        let mut pairs = BTreeMap::new();
+        for line in tree.text(path).unwrap_or_default().lines() {
+            if let Some((key, value)) = line.split_once(':') {
+                pairs
+                    .entry(key.trim().to_owned())
+                    .or_insert_with(|| value.trim().to_owned());
+            }
+        }
+        Self(pairs)
+    }
+
+    fn get(&self, key: &str) -> Option<&str> {
+        self.0
+            .get(key)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
+    }
+}
+
+fn leading_number(text: &str) -> Option<u64> {
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// `0-2,5` as numbers; what is not a number is left out.
+fn cpu_list(text: &str) -> Vec<u32> {
+    text.trim()
+        .split(',')
+        .filter_map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            Some(first.trim().parse::<u32>().ok()?..=last.trim().parse().ok()?)
+        })
+        .flatten()
+        .collect()
+}
+
+/// Numbers, ascending, as `0-2,5`.
+#[must_use]
+pub fn format_cpu_list(cpus: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &cpu in cpus {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => ranges.push((cpu, cpu)),
+        }
+    }
+    ranges
+        .iter()
+        .map(|&(first, last)| {
+            if first == last {
+                first.to_string()
+            } else {
+                format!("{first}-{last}")
+            }
+        })
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+/// The word in brackets in a list of choices.
+fn chosen(choices: &str, open: char, close: char) -> Option<String> {
+    let (_, rest) = choices.split_once(open)?;
+    Some(rest.split_once(close)?.0.to_owned())
+}
+
+/// Drops the arguments of init and hides values that can identify a machine.
+fn public_command_line(line: &str) -> String {
+    line.split_whitespace()
+        .take_while(|&word| word != "--")
+        .map(|word| match word.split_once('=') {
+            Some((name, _)) if is_private(name) => format!("{name}=(hidden)"),
+            _ => word.to_owned(),
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn is_private(parameter: &str) -> bool {
+    let lower = parameter.to_ascii_lowercase();
+    PRIVATE_PARAMETERS.contains(&parameter) || PRIVATE_PARTS.iter().any(|part| lower.contains(part))
+}
+
+fn read_config(tree: &Tree, release: Option<&str>) -> Option<KernelConfig> {
+    let text = tree
+        .bytes("proc/config.gz")
+        .and_then(|packed| {
+            let mut text = String::new();
+            flate2::read::GzDecoder::new(packed.as_slice())
+                .read_to_string(&mut text)
+                .ok()?;
+            Some(text)
+        })
+        .or_else(|| {
+            let release = release?;
+            [
+                format!("boot/config-{release}"),
+                format!("lib/modules/{release}/config"),
+            ]
+            .iter()
+            .find_map(|path| String::from_utf8(tree.bytes(path)?).ok())
+        })?;
+    Some(KernelConfig::parse(&text))
+}
+
+fn read_preemption(
+    tree: &Tree,
+    command_line: Option<&str>,
+    config: Option<&KernelConfig>,
+) -> Option<Preemption> {
+    let preemption = |mode: &str, source| {
+        Some(Preemption {
+            mode: mode.to_owned(),
+            source,
+        })
+    };
+    if tree.number("sys/kernel/realtime") == Some(1) {
+        return preemption("rt", "live");
+    }
+    if let Some(choices) = tree.text("sys/kernel/debug/sched/preempt") {
+        return preemption(&chosen(&choices, '(', ')')?, "live");
+    }
+    let asked = command_line.and_then(|line| {
+        line.split_whitespace()
+            .take_while(|&word| word != "--")
+            .filter_map(|word| word.strip_prefix("preempt="))
+            .last()
+    });
+    if let Some(mode) = asked {
+        return preemption(mode, "command line");
+    }
+    let config = config?;
+    let built = [
+        ("PREEMPT_RT", "rt"),
+        ("PREEMPT_LAZY", "lazy"),
+        ("PREEMPT_NONE", "none"),
+        ("PREEMPT_VOLUNTARY", "voluntary"),
+        ("PREEMPT", "full"),
+    ];
+    let (_, mode) = built.iter().find(|(option, _)| config.enabled(option))?;
+    preemption(mode, "build")
+}
+
+fn read_vulnerabilities(tree: &Tree) -> BTreeMap<String, String> {
+    let folder = "sys/devices/system/cpu/vulnerabilities";
+    tree.names(folder)
+        .into_iter()
+        .filter_map(|name| {
+            let state = tree.text(format!("{folder}/{name}"))?;
+            Some((name, state))
+        })
+        .collect()
+}
+
+fn read_identity(cpuinfo: &Pairs) -> Option<String> {
+    let keys = [
+        ("vendor_id", "vendor"),
+        ("cpu family", "family"),
+        ("model", "model"),
+        ("stepping", "stepping"),
+        ("CPU implementer", "implementer"),
+        ("CPU part", "part"),
+        ("CPU variant", "variant"),
+        ("CPU revision", "revision"),
+        ("isa", "isa"),
+        ("uarch", "uarch"),
+    ];
+    let parts: Vec<String> = keys
+        .iter()
+        .filter_map(|(key, word)| Some(format!("{word} {}", cpuinfo.get(key)?)))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+fn read_cpu(tree: &Tree, number: u32) -> Cpu {
+    let cpu = format!("sys/devices/system/cpu/cpu{number}");
+    let frequency = Frequency {
+        governor: tree.text(format!("{cpu}/cpufreq/scaling_governor")),
+        driver: tree.text(format!("{cpu}/cpufreq/scaling_driver")),
+        preference: tree.text(format!("{cpu}/cpufreq/energy_performance_preference")),
+        lowest_khz: tree.number(format!("{cpu}/cpufreq/scaling_min_freq")),
+        highest_khz: tree.number(format!("{cpu}/cpufreq/scaling_max_freq")),
+    };
+    let counters = ["core_throttle_count", "package_throttle_count"];
+    let throttled = counters
+        .iter()
+        .filter_map(|counter| tree.number(format!("{cpu}/thermal_throttle/{counter}")))
+        .reduce(|a, b| a + b);
+    Cpu {
+        frequency,
+        siblings: tree.cpu_list(&format!("{cpu}/topology/thread_siblings_list")),
+        idle: read_idle_states(tree, &format!("{cpu}/cpuidle")),
+        throttled,
+    }
+}
+
+fn read_idle_states(tree: &Tree, folder: &str) -> Vec<IdleState> {
+    let mut states: Vec<IdleState> = tree
+        .names(folder)
+        .iter()
+        .filter_map(|state| {
+            Some(IdleState {
+                name: tree.text(format!("{folder}/{state}/name"))?,
+                latency_us: tree.number(format!("{folder}/{state}/latency"))?,
+                state: match tree.number(format!("{folder}/{state}/disable")) {
+                    Some(0) | None => Switch::On,
+                    Some(_) => Switch::Off,
+                },
+            })
+        })
+        .collect();
+    states.sort_by_key(|state| state.latency_us);
+    states
+}
+
+fn read_boost(tree: &Tree) -> Option<(Switch, PathBuf)> {
+    let files = [
+        (
+            "/sys/devices/system/cpu/intel_pstate/no_turbo",
+            Switch::On,
+            Switch::Off,
+        ),
+        (
+            "/sys/devices/system/cpu/cpufreq/boost",
+            Switch::Off,
+            Switch::On,
+        ),
+    ];
+    files.iter().find_map(|&(file, zero, other)| {
+        let switch = if tree.number(file)? == 0 { zero } else { other };
+        Some((switch, PathBuf::from(file)))
+    })
+}
+
+fn read_product(tree: &Tree) -> Option<String> {
+    let words: Vec<String> = ["sys_vendor", "product_name"]
+        .iter()
+        .filter_map(|name| tree.text(format!("sys/class/dmi/id/{name}")))
+        .collect();
+    if words.is_empty() {
+        return tree.text("proc/device-tree/model");
+    }
+    Some(words.join(" "))
+}
+
+fn read_hypervisor(
+    tree: &Tree,
+    flags: &BTreeSet<String>,
+    clock_sources: &[String],
+    product: Option<&str>,
+) -> Option<String> {
+    if let Some(kind) = tree.text("sys/hypervisor/type") {
+        return Some(kind);
+    }
+    let products = [
+        ("QEMU", "QEMU"),
+        ("KVM", "KVM"),
+        ("VMware", "VMware"),
+        ("VirtualBox", "VirtualBox"),
+        ("Microsoft Corporation Virtual Machine", "Hyper-V"),
+        ("Amazon EC2", "Amazon EC2"),
+        ("Google Compute Engine", "Google Compute Engine"),
+    ];
+    let clocks = [
+        ("kvm-clock", "KVM"),
+        ("hyperv_clocksource_tsc_page", "Hyper-V"),
+        ("xen", "Xen"),
+    ];
+    let virtual_processor =
+        flags.contains("hypervisor") || tree.exists("proc/device-tree/hypervisor");
+    let by_clock = clocks
+        .iter()
+        .find(|(clock, _)| clock_sources.iter().any(|source| source == clock));
+    let by_product = products
+        .iter()
+        .find(|(part, _)| product.is_some_and(|product| product.contains(part)));
+    if !virtual_processor && by_clock.is_none() {
+        // Bare-metal instances of a cloud carry its product name as well.
+        return by_product
+            .filter(|(_, name)| !name.starts_with("Amazon") && !name.starts_with("Google"))
+            .map(|&(_, name)| name.to_owned());
+    }
+    let name = by_clock.or(by_product).map_or("unknown", |&(_, name)| name);
+    Some(name.to_owned())
+}
+
+fn read_container(tree: &Tree) -> Option<String> {
+    if let Some(manager) = tree.text("run/systemd/container") {
+        return Some(manager);
+    }
+    let files = [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")];
+    if let Some((file, manager)) = files.iter().find(|(file, _)| tree.exists(file)) {
+        return Some(format!("{manager}, by {file}"));
+    }
+    let groups = tree.text("proc/1/cgroup").unwrap_or_default();
+    ["kubepods", "docker", "containerd", "lxc"]
+        .iter()
+        .find(|manager| groups.contains(*manager))
+        .map(|&manager| manager.to_owned())
+}
+
+fn read_load(tree: &Tree) -> Option<[f64; 3]> {
+    let text = tree.text("proc/loadavg")?;
+    let mut numbers = text.split_whitespace().map_while(|word| word.parse().ok());
+    Some([numbers.next()?, numbers.next()?, numbers.next()?])
+}
+
+/// Where a controller of control groups is mounted, and this process's group in it.
+struct Group {
+    mount: PathBuf,
+    path: PathBuf,
+}
+
+impl Group {
+    /// The group and its parents up to the mount, innermost first.
+    fn lineage(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let inside = self.path.strip_prefix("/").unwrap_or(&self.path);
+        inside.ancestors().map(|folder| self.mount.join(folder))
+    }
+}
+
+/// The group of this process, of version 1 that holds `controller`, or of version 2 for `None`.
+fn read_group(tree: &Tree, controller: Option<&str>) -> Option<Group> {
+    group_of(tree, "self", controller)
+}
+
+/// The group of a process, as [`read_group`].
+fn group_of(tree: &Tree, process: &str, controller: Option<&str>) -> Option<Group> {
+    let mounts = tree.text("proc/self/mounts")?;
+    let mount = mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        let (folder, kind, options) = (words.next()?, words.next()?, words.next()?);
+        let wanted = match controller {
+            None => kind == "cgroup2",
+            Some(name) => kind == "cgroup" && options.split(',').any(|option| option == name),
+        };
+        wanted.then(|| PathBuf::from(folder))
+    })?;
+    let groups = tree.text(format!("proc/{process}/cgroup"))?;
+    let path = groups.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        let wanted = match controller {
+            None => controllers.is_empty(),
+            Some(name) => controllers.split(',').any(|held| held == name),
+        };
+        wanted.then(|| PathBuf::from(path))
+    })?;
+    Some(Group { mount, path })
+}
+
+/// The control group of a process that bounds its memory, and how often the kernel had killed a
+/// process of it for want of memory when it was looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryGroup {
+    folder: PathBuf,
+    /// Its file that counts such processes, and its limit in bytes where it has one.
+    counter: &'static str,
+    limit: Option<u64>,
+    killed: u64,
+}
+
+/// Version 1 writes no limit as the most that fits into a register, less a page.
+const UNBOUNDED: u64 = 1 << 62;
+
+impl MemoryGroup {
+    /// The group that a process is in now; `None` where the kernel does not tell.
+    #[must_use]
+    pub fn of(process: u32) -> Option<Self> {
+        let tree = Tree(Path::new("/"));
+        let process = process.to_string();
+        let (group, counter, limit) = match group_of(&tree, &process, Some("memory")) {
+            Some(group) => (group, "memory.oom_control", "memory.limit_in_bytes"),
+            None => (
+                group_of(&tree, &process, None)?,
+                "memory.events",
+                "memory.max",
+            ),
+        };
+        let folder = group.lineage().next()?;
+        Some(MemoryGroup {
+            killed: kills(&folder.join(counter))?,
+            limit: tree
+                .number(folder.join(limit))
+                .filter(|limit| *limit < UNBOUNDED),
+            folder,
+            counter,
+        })
+    }
+
+    /// That its memory was used up since then, where it was: the group and its limit.
+    #[must_use]
+    pub fn exhausted(&self) -> Option<String> {
+        let killed = kills(&self.folder.join(self.counter))?;
+        let limit = self
+            .limit
+            .map(|limit| format!(", limit {} bytes", count(limit)));
+        (killed > self.killed).then(|| {
+            format!(
+                "its control group had no memory left ({}{})",
+                self.folder.display(),
+                limit.unwrap_or_default()
+            )
+        })
+    }
+}
+
+/// How many processes the kernel has killed for want of memory, by the file of a control group.
+fn kills(counter: &Path) -> Option<u64> {
+    let text = fs::read_to_string(counter).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    line?.trim().parse().ok()
+}
+
+fn read_quota(tree: &Tree) -> Option<Quota> {
+    let mut quotas = Vec::new();
+    if let Some(group) = read_group(tree, None) {
+        quotas.extend(group.lineage().filter_map(|folder| {
+            let file = folder.join("cpu.max");
+            let text = tree.text(&file)?;
+            let (quota, period) = text.split_once(' ')?;
+            quota_of(
+                tree,
+                &folder,
+                file,
+                (quota.parse().ok()?, period.parse().ok()?),
+            )
+        }));
+    }
+    if let Some(group) = read_group(tree, Some("cpu")) {
+        quotas.extend(group.lineage().filter_map(|folder| {
+            let file = folder.join("cpu.cfs_quota_us");
+            let quota = tree.number(&file)?;
+            let period = tree.number(folder.join("cpu.cfs_period_us"))?;
+            quota_of(tree, &folder, file, (quota, period))
+        }));
+    }
+    quotas
+        .into_iter()
+        .min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
+}
+
+fn quota_of(
+    tree: &Tree,
+    folder: &Path,
+    file: PathBuf,
+    (quota_us, period_us): (u64, u64),
+) -> Option<Quota> {
+    let throttled = tree.text(folder.join("cpu.stat")).and_then(|text| {
+        text.lines()
+            .find_map(|line| line.strip_prefix("nr_throttled "))?
+            .parse()
+            .ok()
+    });
+    (period_us > 0).then_some(Quota {
+        quota_us,
+        period_us,
+        file,
+        throttled,
+    })
+}
+
+fn read_permissions(tree: &Tree, status: &Pairs) -> Permissions {
+    let limits = tree.text("proc/self/limits").unwrap_or_default();
+    let limit = |name: &str| {
+        let rest = limits.lines().find_map(|line| line.strip_prefix(name))?;
+        Limit::parse(rest.split_whitespace().next()?)
+    };
+    Permissions {
+        root: status
+            .get("Uid")
+            .and_then(|ids| ids.split_whitespace().nth(1))
+            .map(|effective| effective == "0"),
+        capabilities: status
+            .get("CapEff")
+            .and_then(|bits| u64::from_str_radix(bits, 16).ok())
+            .unwrap_or(0),
+        seccomp: status.get("Seccomp").and_then(leading_number),
+        rtprio: limit("Max realtime priority"),
+        rttime: limit("Max realtime timeout"),
+        memlock: limit("Max locked memory"),
+        group_rt_runtime_us: read_group(tree, Some("cpu")).and_then(|group| {
+            let file = group.lineage().next()?.join("cpu.rt_runtime_us");
+            Some((tree.text(&file)?.parse().ok()?, file))
+        }),
+    }
+}
+
+fn read_distribution(tree: &Tree) -> Option<String> {
+    let text = tree
+        .text("etc/os-release")
+        .or_else(|| tree.text("usr/lib/os-release"))?;
+    let name = text
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(name.trim_matches(['"', '\'']).to_owned())
+}
+
+/// `On` when any mains supply is connected, `Off` when there is a battery and none is.
+fn read_mains(tree: &Tree) -> Option<Switch> {
+    let folder = "sys/class/power_supply";
+    let mut battery = false;
+    for name in tree.names(folder) {
+        match tree.text(format!("{folder}/{name}/type")).as_deref() {
+            Some("Mains" | "USB") if tree.number(format!("{folder}/{name}/online")) == Some(1) => {
+                return Some(Switch::On);
+            }
+            Some("Battery") => {
+                let scope = tree.text(format!("{folder}/{name}/scope"));
+                battery |= scope.as_deref() != Some("Device");
+            }
+            _ => {}
+        }
+    }
+    battery.then_some(Switch::Off)
+}
