@@ -21,7 +21,8 @@ use kernmark::judge::pairing::block_sizes;
 use kernmark::judge::quantity::{Margins, Quantity, MEDIANS_LEVEL};
 use kernmark::report::compare::{table, Origin};
 use kernmark::report::terminal::{Colour, Style};
-use kernmark::stream::run::{Clock, Fact, Metric, Outcome, Replicate, Run, Session, Ticks, Unit};
+use kernmark::stream::run::{Clock, Fact, Metric, Outcome, Replicate, Run, Session, Unit};
+use kernmark::stream::ticks::Ticks;
 use proptest::prelude::*;
 
 const HZ: u64 = 2_000_000_000;

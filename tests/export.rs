@@ -20,9 +20,10 @@ use kernmark::export::{Carries, Foreign, FOREIGN};
 use kernmark::judge::summary::{self, summarise, Status};
 use kernmark::stream::histogram::Histogram;
 use kernmark::stream::run::{
-    Clock, Damage, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Ticks, Unit,
+    Clock, Damage, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Unit,
 };
 use kernmark::stream::session;
+use kernmark::stream::ticks::Ticks;
 use proptest::prelude::*;
 use seen::Seen;
 use serde_json::{json, Value};

@@ -61,7 +61,7 @@ fn told(imported: &Imported) -> String {
 fn figure(figure: &Figure) -> String {
     match figure {
         Figure::Samples(samples) => {
-            let pair = |(ticks, count): (kernmark::stream::run::Ticks, u64)| {
+            let pair = |(ticks, count): (kernmark::stream::ticks::Ticks, u64)| {
                 format!(" {}:{count}", ticks.0)
             };
             format!("samples{}", samples.iter().map(pair).collect::<String>())

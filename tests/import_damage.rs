@@ -23,7 +23,8 @@ use flate2::Compression;
 use kernmark::files::store;
 use kernmark::import::{self, Figure, Imported, Problem, Source};
 use kernmark::stream::histogram::Histogram;
-use kernmark::stream::run::{Stat, Ticks};
+use kernmark::stream::run::Stat;
+use kernmark::stream::ticks::Ticks;
 use seen::Seen;
 use tempfile::TempDir;
 

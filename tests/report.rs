@@ -14,8 +14,9 @@ use kernmark::report::matrix;
 use kernmark::report::terminal::{self, Colour, Style};
 use kernmark::stream::histogram::Histogram;
 use kernmark::stream::run::{
-    Clock, Damage, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Ticks, Unit,
+    Clock, Damage, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Unit,
 };
+use kernmark::stream::ticks::Ticks;
 use serde_json::Value;
 
 const ALIASES: &str = "\

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use kernmark::stream::histogram::Histogram;
 use kernmark::stream::record;
-use kernmark::stream::run::{Outcome, Proof, Replicate, Run, Ticks};
+use kernmark::stream::run::{Outcome, Proof, Replicate, Run};
 use kernmark::stream::session::read;
+use kernmark::stream::ticks::Ticks;
 
 const FAULTS: usize = 10_000;
 const FAULTS_PER_STREAM: std::ops::RangeInclusive<usize> = 1..=7;

@@ -6,5 +6,6 @@
 pub mod screen;
 
 pub mod interrupt;
+pub mod markdown;
 pub mod number;
 pub mod text;

@@ -116,6 +116,13 @@ pub fn count(value: u64) -> String {
     separate(&value.to_string())
 }
 
+/// A count of things: `1 sample`, `2 samples`.
+#[must_use]
+pub fn plural(count: u64, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {what}{s}", self::count(count))
+}
+
 /// A quantity per second: `5.21 GB/s`, `12.3 M/s` (powers of ten). `unit` is `B`, or empty for items.
 #[must_use]
 pub fn rate(per_second: f64, unit: &str) -> String {

@@ -8,6 +8,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use super::{budget, print, reference as published, saved, style, Failure, Outcome};
+use crate::base::number::plural;
 use crate::base::text::plain;
 use crate::commands::arguments::{self, CompareFormat, FailOn};
 use crate::files::reference::{self, Agreement, Figure, Pair};
@@ -16,6 +17,7 @@ use crate::judge::compare::{Comparison, Conditions, Options, Verdict};
 use crate::judge::floors::Floors;
 use crate::judge::gate::{Gate, Objection, Ruling};
 use crate::judge::matrix::Column;
+use crate::judge::noise::Noise;
 use crate::judge::quantity::{Margins, Quantity};
 use crate::report::compare::Origin;
 use crate::stream::run::{Damage, Run};
@@ -56,7 +58,7 @@ pub(super) fn compare(arguments: &arguments::Compare) -> Outcome {
         (Some(figures), None) | (None, Some(figures)) => comparison.published.push(format!(
             "{} of {} are measured by the run",
             pairs.len(),
-            report::plural(figures.len() as u64, "published figure"),
+            plural(figures.len() as u64, "published figure"),
         )),
         (None, None) => {}
     }
@@ -182,13 +184,16 @@ fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &arguments::Judgi
 /// What `kernmark noise` has kept that fits one of the runs.
 fn floors(runs: &[&Run]) -> Floors {
     let mut floors = Floors::default();
-    let (kept, faults) = store::kept_noise();
-    for fault in faults {
-        eprintln!("kernmark: {}", plain(&fault));
-    }
-    for (path, noise) in kept {
-        if runs.iter().any(|run| noise.fits(run)) {
-            floors.add(&noise.floors, path.display().to_string());
+    for (path, text) in store::noise_files() {
+        let path = path.display().to_string();
+        match text.and_then(|text| Noise::parse(&text)) {
+            Ok(noise) if runs.iter().any(|run| noise.fits(run)) => floors.add(&noise.floors, path),
+            Ok(_) => {}
+            Err(why) => eprintln!(
+                "kernmark: cannot use the floors in {}: {}",
+                plain(&path),
+                plain(&why)
+            ),
         }
     }
     floors

@@ -13,8 +13,8 @@ use crate::commands::arguments;
 use crate::files::store::{Input, Part};
 use crate::import::{self, criterion, records, Imported, Problem, FORMATS};
 use crate::report::terminal;
-use crate::report::IMPORTED;
 use crate::stream::run::Fact;
+use crate::stream::run::IMPORTED;
 use crate::stream::session;
 
 /// Reads the files as one run, saves it where the user says and shows it.

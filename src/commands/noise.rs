@@ -48,7 +48,8 @@ pub(super) fn noise(arguments: &arguments::Noise) -> Outcome {
                    is kept; measure again while nothing changes";
         Failure::Failed(why.to_owned())
     })?;
-    let path = store::keep_noise(&noise).map_err(Failure::Failed)?;
+    let path = store::update_noise(&noise.name(), |known| noise.merged_with(known).text())
+        .map_err(Failure::Failed)?;
     print(report::noise::table(&noise, &path, &style()).as_bytes())?;
     Ok(status)
 }

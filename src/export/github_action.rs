@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::json::{line, list};
 use super::{Carries, Foreign, Item, Unmeasured};
-use crate::report::plural;
+use crate::base::number::plural;
 use crate::stream::run::Run;
 
 /// The format.

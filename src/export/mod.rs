@@ -19,10 +19,11 @@ mod zephyr;
 
 use std::fmt::{self, Write};
 
+use crate::base::number::plural;
 use crate::base::text::plain;
 use crate::judge::conditions;
 use crate::judge::summary::{self, summarise, Status, Summary, Values};
-use crate::report::{plural, provenance, tally};
+use crate::report::{provenance, tally};
 use crate::stream::run::{Fact, Run, Unit};
 
 /// The formats of other programs, in the order of the help.

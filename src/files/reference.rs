@@ -12,10 +12,10 @@ use std::str::FromStr;
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
 
+use crate::base::number::plural;
 use crate::import::{self, picosecond_clock, records, Imported, Row, Source};
-use crate::report::plural;
-use crate::report::IMPORTED;
 use crate::stream::filter;
+use crate::stream::run::IMPORTED;
 use crate::stream::run::{Clock, Fact, Metric, Run, Stat, Unit};
 
 /// What comes before a name.

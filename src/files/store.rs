@@ -19,8 +19,7 @@ use flate2::read::MultiGzDecoder;
 use rustix::fs::{flock, renameat_with, FlockOperation, Mode, OFlags, RenameFlags, CWD};
 use rustix::io::Errno;
 
-use crate::judge::noise::Noise;
-use crate::report::IMPORTED;
+use crate::stream::run::IMPORTED;
 use crate::stream::run::{Fact, FILTERS};
 use crate::stream::session::{Event, Reader};
 
@@ -44,36 +43,38 @@ fn data_from(data: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> 
         .map(|path| path.join("kernmark"))
 }
 
-/// The directory of what `kernmark noise` has found, beside that of the runs.
+/// The directory of noise floors, beside that of the runs.
 fn noise_directory() -> Option<PathBuf> {
     let data = data_from(env::var_os("XDG_DATA_HOME"), env::var_os("HOME"))?;
     Some(data.join("noise"))
 }
 
-/// Keeps what was found of a noise in place of what was known of the same target, machine and
-/// configuration; floors of metrics that were not measured now stay. Returns where it is.
+/// Replaces the noise floors that are kept under a name by what `update` makes of them; it gets
+/// `None` where there are none. Returns the file.
 ///
 /// # Errors
 ///
-/// It cannot be written; then what was known is still there.
-pub fn keep_noise(noise: &Noise) -> Result<PathBuf, String> {
+/// The file cannot be written. It is then as it was.
+pub fn update_noise(
+    name: &str,
+    update: impl FnOnce(Option<&str>) -> String,
+) -> Result<PathBuf, String> {
     let directory = noise_directory()
         .ok_or("neither XDG_DATA_HOME nor HOME is set, so the floors have no place")?;
-    keep_noise_in(&directory, noise)
+    update_in(&directory, name, update)
 }
 
-fn keep_noise_in(directory: &Path, noise: &Noise) -> Result<PathBuf, String> {
-    let path = directory.join(noise.name());
-    let known = fs::read_to_string(&path).ok();
-    let known = known.and_then(|text| Noise::parse(&text).ok());
-    let mut noise = noise.clone();
-    for (id, floor) in known.into_iter().flat_map(|known| known.floors) {
-        noise.floors.entry(id).or_insert(floor);
-    }
+fn update_in(
+    directory: &Path,
+    name: &str,
+    update: impl FnOnce(Option<&str>) -> String,
+) -> Result<PathBuf, String> {
+    let path = directory.join(name);
+    let text = update(fs::read_to_string(&path).ok().as_deref());
     let written = fs::create_dir_all(directory)
         .and_then(|()| tempfile::NamedTempFile::new_in(directory))
         .and_then(|mut file| {
-            file.write_all(noise.text().as_bytes())?;
+            file.write_all(text.as_bytes())?;
             file.as_file().sync_all()?;
             file.persist(&path).map_err(|error| error.error)
         });
@@ -82,14 +83,13 @@ fn keep_noise_in(directory: &Path, noise: &Noise) -> Result<PathBuf, String> {
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// All that `kernmark noise` has found, each with its file, and what is wrong with files that
-/// cannot be read.
+/// The files of noise floors, each with its text or the reason why it cannot be read.
 #[must_use]
-pub fn kept_noise() -> (Vec<(PathBuf, Noise)>, Vec<String>) {
-    noise_directory().map_or_else(Default::default, |directory| kept_noise_in(&directory))
+pub fn noise_files() -> Vec<(PathBuf, Result<String, String>)> {
+    noise_directory().map_or_else(Vec::new, |directory| files_in(&directory))
 }
 
-fn kept_noise_in(directory: &Path) -> (Vec<(PathBuf, Noise)>, Vec<String>) {
+fn files_in(directory: &Path) -> Vec<(PathBuf, Result<String, String>)> {
     let entries = fs::read_dir(directory).into_iter().flatten();
     let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -101,18 +101,11 @@ fn kept_noise_in(directory: &Path) -> (Vec<(PathBuf, Noise)>, Vec<String>) {
         })
         .collect();
     paths.sort();
-    let (mut kept, mut faults) = (Vec::new(), Vec::new());
-    for path in paths {
+    let text = |path: PathBuf| {
         let text = fs::read_to_string(&path).map_err(|error| error.to_string());
-        match text.and_then(|text| Noise::parse(&text)) {
-            Ok(noise) => kept.push((path, noise)),
-            Err(why) => faults.push(format!(
-                "cannot use the floors in {}: {why}",
-                path.display()
-            )),
-        }
-    }
-    (kept, faults)
+        (path, text)
+    };
+    paths.into_iter().map(text).collect()
 }
 
 /// When something started (UTC); these sort by time.

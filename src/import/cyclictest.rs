@@ -30,7 +30,8 @@ use serde_json::Value;
 use super::text::{figure, number, Unread};
 use super::{Document, Figure, Format, Lines, Reader, Row, Source};
 use crate::stream::histogram::Histogram;
-use crate::stream::run::{Clock, Fact, Stat, Ticks, Unit};
+use crate::stream::run::{Clock, Fact, Stat, Unit};
+use crate::stream::ticks::Ticks;
 
 /// What cyclictest prints, and the JSON of rt-tests.
 pub const FORMAT: Format = Format {

@@ -16,7 +16,8 @@
 use super::text::number;
 use super::{Figure, Format, Lines, Reader, Row, Source};
 use crate::stream::histogram::Histogram;
-use crate::stream::run::{Clock, Fact, Ticks, Unit};
+use crate::stream::run::{Clock, Fact, Unit};
+use crate::stream::ticks::Ticks;
 
 /// What hwlatdetect prints.
 pub const FORMAT: Format = Format {

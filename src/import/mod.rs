@@ -45,7 +45,8 @@ use serde_json::Value;
 
 use self::text::{End, Splitter};
 use crate::stream::histogram::Histogram;
-use crate::stream::run::{Clock, Fact, Stat, Ticks, Unit, PICOSECONDS};
+use crate::stream::run::{Clock, Fact, Stat, Unit, PICOSECONDS};
+use crate::stream::ticks::Ticks;
 
 /// One process or boot that a file tells of.
 #[derive(Clone, Debug, PartialEq)]

@@ -239,7 +239,8 @@ mod tests {
     use super::*;
     use crate::import::hyperfine;
     use crate::stream::histogram::Histogram;
-    use crate::stream::run::{Clock, Outcome, Ticks, Unit};
+    use crate::stream::run::{Clock, Outcome, Unit};
+    use crate::stream::ticks::Ticks;
     use proptest::prelude::*;
 
     fn written(sources: Vec<Source>) -> Run {

@@ -27,7 +27,8 @@
 use super::text::{figure, number, Unread};
 use super::{Figure, Format, Lines, Reader, Row, Source};
 use crate::stream::histogram::Histogram;
-use crate::stream::run::{Clock, Fact, Stat, Ticks, Unit};
+use crate::stream::run::{Clock, Fact, Stat, Unit};
+use crate::stream::ticks::Ticks;
 
 /// What rtla timerlat prints.
 pub const FORMAT: Format = Format {

@@ -579,7 +579,8 @@ impl Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::run::{Clock, Entry, Fact, Metric, Outcome, Replicate, Session, Ticks};
+    use crate::stream::run::{Clock, Entry, Fact, Metric, Outcome, Replicate, Session};
+    use crate::stream::ticks::Ticks;
     use proptest::prelude::*;
 
     const HEAD: &str = "[[limit]]\nmetric = \"a.b\"\n";

@@ -2,8 +2,8 @@
 
 //! Which benchmarks of another suite are measured here, by which target, and why others are not.
 
+use crate::base::number::plural;
 use crate::files::reference::{Counterpart, Figure};
-use crate::report::plural;
 use crate::stream::filter;
 
 /// A benchmark of another suite.

@@ -226,7 +226,7 @@ pub(crate) fn is_exact(unit: Unit, replicates: &[&Replicate]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::run::Ticks;
+    use crate::stream::ticks::Ticks;
 
     fn replicate(batch: u64, counts: &[(u64, u64)]) -> Replicate {
         Replicate {

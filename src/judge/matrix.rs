@@ -220,7 +220,8 @@ fn mean(rows: &[Row], at: usize) -> Option<Mean> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::run::{Clock, Entry, Metric, Outcome, Replicate, Session, Ticks};
+    use crate::stream::run::{Clock, Entry, Metric, Outcome, Replicate, Session};
+    use crate::stream::ticks::Ticks;
     use proptest::prelude::*;
 
     fn clock(unit: Unit, hz: u64) -> Clock {

@@ -99,6 +99,18 @@ impl Noise {
         json(self) + "\n"
     }
 
+    /// It, and of what was kept before under the same name the floors of metrics that were not
+    /// measured now. What cannot be read counts as nothing.
+    #[must_use]
+    pub fn merged_with(&self, kept: Option<&str>) -> Self {
+        let kept = kept.and_then(|text| Noise::parse(text).ok());
+        let mut merged = self.clone();
+        for (id, floors) in kept.into_iter().flat_map(|kept| kept.floors) {
+            merged.floors.entry(id).or_insert(floors);
+        }
+        merged
+    }
+
     /// Whether a run is of the same target under the same conditions.
     #[must_use]
     pub fn fits(&self, run: &Run) -> bool {

@@ -497,7 +497,8 @@ mod tests {
     use super::*;
     use crate::judge::compare::{Comparison, Options, Verdict};
     use crate::judge::quantity::Quantity;
-    use crate::stream::run::{Clock, Metric, Outcome, Session, Ticks};
+    use crate::stream::run::{Clock, Metric, Outcome, Session};
+    use crate::stream::ticks::Ticks;
 
     const QUESTION: Question = Question {
         change: 0.05,

@@ -433,7 +433,8 @@ fn commonest<T: PartialEq + Copy>(items: impl Iterator<Item = T>) -> Option<T> {
 mod tests {
     use super::*;
     use crate::stream::histogram::Histogram;
-    use crate::stream::run::{Proof, Ticks};
+    use crate::stream::run::Proof;
+    use crate::stream::ticks::Ticks;
 
     fn session(hz: u64) -> Session {
         Session {

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::base::markdown::{code, escape};
 use crate::base::number;
-use crate::export::markdown::{code, escape};
 use crate::files::reference::{self, Counterpart};
 use crate::report::{grouped, object};
 use crate::stream::run::Entry;

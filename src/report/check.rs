@@ -4,7 +4,8 @@
 
 use std::fmt::Write;
 
-use super::{plural, problems};
+use super::problems;
+use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};
 use crate::judge::summary::{Status, Summary};
 

@@ -10,7 +10,8 @@ use super::row::{idiom_legend, IDIOM, UNAVAILABLE};
 use super::terminal::{
     dim_head, head, painted_lines, title, Ink, Style, GAP, INDENT, LONGEST_NAME,
 };
-use super::{copies, damage, grouped, plural, provenance_parts, Provenance};
+use super::{copies, damage, grouped, provenance_parts, Provenance};
+use crate::base::number::plural;
 use crate::base::number::{change, count, Place};
 use crate::base::text::{paragraph, plain};
 use crate::files::reference::improvement_text;

@@ -4,9 +4,9 @@
 
 use std::fmt::Write;
 
-use super::plural;
 use super::row::UNAVAILABLE;
 use super::terminal::{block, dim_head, head, painted_lines, Ink, Style, GAP, INDENT};
+use crate::base::number::plural;
 use crate::base::number::Place;
 use crate::base::text::{paragraph, plain};
 use crate::judge::explain::{Explanation, Reading, Reckoning, Share};

@@ -5,9 +5,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
-use crate::base::number;
+use crate::base::number::{self, plural};
 use crate::judge::summary::{Status, Summary};
-use crate::stream::run::{Fact, Metric, Outcome, Replicate, Run, Session, Unit, PICOSECONDS};
+use crate::stream::run::{
+    Fact, Metric, Outcome, Replicate, Run, Session, Unit, IMPORTED, PICOSECONDS,
+};
 use crate::target::spec::DEFAULT;
 
 pub mod budget;
@@ -97,9 +99,6 @@ pub(crate) fn provenance_parts(run: &Run) -> Provenance {
     lines.retain(|(_, parts)| !parts.is_empty());
     lines
 }
-
-/// The fact that names the file of another tool that a run was made of.
-pub const IMPORTED: &str = "imported";
 
 /// What there is to say of results of another tool, which are not an agent's.
 fn of_import(run: &Run) -> Vec<(&'static str, Vec<String>)> {
@@ -312,12 +311,6 @@ fn repeats(metric: &Metric) -> bool {
         && metric.replicates.windows(2).all(|pair| {
             (&pair[0].outcome, &pair[0].histogram) == (&pair[1].outcome, &pair[1].histogram)
         })
-}
-
-/// `1 sample`, `2 samples`.
-pub(crate) fn plural(count: u64, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {what}{s}", number::count(count))
 }
 
 /// Metrics that share a fate, and its reason.

@@ -5,8 +5,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use super::compare::percent;
 use super::terminal::{dim_head, head, Style, INDENT};
-use super::{compare::percent, plural};
+use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};
 use crate::judge::noise::Noise;
 use crate::judge::quantity::Quantity;

@@ -5,9 +5,10 @@
 use std::fmt::Write;
 
 use super::compare::{write_remark, Remark};
+use super::grouped;
 use super::row::UNAVAILABLE;
 use super::terminal::{dim_head, head, Ink, Style, GAP};
-use super::{grouped, plural};
+use crate::base::number::plural;
 use crate::base::number::{self, count};
 use crate::base::text::{paragraph, plain};
 use crate::judge::plan::{Estimate, Need, Plan, Planned, CAUTION, EXACT, MOST};

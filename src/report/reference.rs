@@ -4,10 +4,10 @@
 
 use std::fmt::Write;
 
-use super::plural;
 use super::row::UNAVAILABLE;
 use super::terminal::{dim_head, head, Ink, Style, GAP, INDENT};
 use crate::base::number;
+use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};
 use crate::files::reference::{Dataset, Figure, Published};
 

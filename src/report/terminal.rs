@@ -5,7 +5,8 @@
 use std::fmt::Write;
 
 use super::row::{beside, idiom_legend, place, Row, IDIOM, NO_OBJECT, OF_A_BATCH, UNAVAILABLE};
-use super::{copies, damage, grouped, object, plural, problems, provenance, tally, Problem};
+use super::{copies, damage, grouped, object, problems, provenance, tally, Problem};
+use crate::base::number::plural;
 use crate::base::number::{self, Place};
 use crate::base::text::{paragraph, plain};
 use crate::judge::quantity::Quantity;

@@ -12,7 +12,7 @@ use statrs::distribution::{Beta, ChiSquared, ContinuousCDF, StudentsT};
 use statrs::function::beta::beta_reg;
 
 use crate::stream::histogram::Histogram;
-use crate::stream::run::Ticks;
+use crate::stream::ticks::Ticks;
 
 /// The confidence that every interval and bound here has at least.
 pub const CONFIDENCE: f64 = 0.95;

@@ -2,7 +2,7 @@
 
 //! The exact distribution of samples: how often each value was measured.
 
-use crate::stream::run::Ticks;
+use crate::stream::ticks::Ticks;
 
 /// An exact distribution, `value:count`. Nothing is binned, clamped or dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

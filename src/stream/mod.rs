@@ -8,3 +8,4 @@ pub mod histogram;
 pub mod record;
 pub mod run;
 pub mod session;
+pub mod ticks;

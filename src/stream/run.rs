@@ -10,6 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::stream::filter;
 use crate::stream::histogram::Histogram;
+use crate::stream::ticks::Ticks;
 
 /// The metric that every run measures, and first: it tells what a time stamp costs.
 pub const CLOCK: &str = "clock.read";
@@ -17,12 +18,8 @@ pub const CLOCK: &str = "clock.read";
 /// The fact of the tool that holds the filters of a run, separated by spaces.
 pub const FILTERS: &str = "filters";
 
-/// A span of time in the agent's own clock, an integer to the last step.
-///
-/// The unit is the session's [`Clock::unit`]: cycles of a counter, or executed
-/// instructions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticks(pub u64);
+/// The fact of the tool that names the file of another tool, whose results a run holds.
+pub const IMPORTED: &str = "imported";
 
 /// What one tick of the agent's clock is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,8 +11,9 @@ use std::fmt;
 use crate::stream::histogram::Histogram;
 use crate::stream::record::{self, Line, Record};
 use crate::stream::run::{
-    Clock, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Stat, Ticks, Unit,
+    Clock, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Stat, Unit,
 };
+use crate::stream::ticks::Ticks;
 
 /// The `host` fact that is one of the sessions that follow it, not of the run: the block of an
 /// interleaved measurement that they belong to.
