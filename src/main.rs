@@ -7,12 +7,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use kernmark::base::screen::tell;
 use kernmark::base::text::plain;
-use kernmark::commands::arguments::{Arguments, FAILED, USAGE};
-use kernmark::commands::{self, Failure};
+use kernmark::commands::exit::{FAILED, USAGE};
+use kernmark::commands::{self, CommandLine, Failure};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let status = commands::dispatch(arguments).unwrap_or_else(|failure| {
+    let status = commands::dispatch(CommandLine::parse()).unwrap_or_else(|failure| {
         let (status, message) = match failure {
             Failure::Usage(message) => (USAGE, message),
             Failure::Failed(message) => (FAILED, message),

@@ -5,13 +5,17 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::compare::judge;
+use clap::Args;
+
+use super::arguments::{Conditions, Effort, ON_LONG};
+use super::compare::{judge, Judging};
 use super::matrix::with;
-use super::run::{check, plan_target, ready, shown, turn, Known, Made, Ready, Saving};
-use super::{budget, interrupt, Failure, Outcome};
+use super::run::{self, ready, shown, Made, Ready};
+use super::saving::Saving;
+use super::target::{check, plan_target, turn, Known};
+use super::{budget, exit, interrupt, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
 use crate::base::text::plain;
-use crate::commands::arguments;
 use crate::files::store;
 use crate::judge::matrix::Column;
 use crate::judge::pairing::block_sizes;
@@ -20,6 +24,45 @@ use crate::measure::{End, Measured, Measurement, Recording};
 use crate::report::compare::Origin;
 use crate::stream::run::{Fact, Unit};
 use crate::target::spec::Spec;
+
+/// The arguments of `ab`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The base: a target as --on takes it elsewhere (linux, freertos:m4, exec:COMMAND); with
+    /// --on a variant (default, canaries+O3) or an option (key=value) of that target
+    #[arg(value_name = "A")]
+    pub base: String,
+
+    /// What it is compared with, given in the same way; the same as A shows what this machine
+    /// lets one see
+    #[arg(value_name = "B")]
+    pub new: String,
+
+    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+
+    /// The target that A and B are variants of
+    #[arg(long, value_name = "SPEC", long_help = ON_LONG)]
+    pub on: Option<String>,
+
+    /// How much is measured: replicates and samples of each side, the time of both together.
+    #[command(flatten)]
+    pub effort: Effort,
+
+    /// Under what conditions both are measured.
+    #[command(flatten)]
+    pub conditions: Conditions,
+
+    /// Save the runs in NAME-base.km and NAME-new.km, which must not exist [default: files below the
+    /// data directory]
+    #[arg(short, long, value_name = "NAME")]
+    pub output: Option<PathBuf>,
+
+    /// How the two are compared.
+    #[command(flatten)]
+    pub judging: Judging,
+}
 
 /// How the sides are called.
 const NAMES: [&str; 2] = ["base", "new"];
@@ -37,23 +80,23 @@ struct Next {
 }
 
 /// Measures both sides in turns, saves both runs and shows how they compare.
-pub(super) fn ab(arguments: &arguments::Ab) -> Outcome {
+pub(super) fn ab(arguments: &Arguments) -> Outcome {
     let specs = specs(arguments).map_err(Failure::Usage)?;
     // A budget that cannot be read is told before anything is measured.
     budget::read(arguments.judging.budget.as_deref())?;
     let interrupt = interrupt()?;
     let seed = arguments.effort.seed.unwrap_or_else(|| fastrand::u32(..));
     // A typo in the second is found before anything is built for the first.
-    let side = |side: usize| -> Result<(Known, arguments::Run), Failure> {
+    let side = |side: usize| -> Result<(Known, run::Arguments), Failure> {
         let spec = &specs[side];
         let known = plan_target(spec, &interrupt)?;
-        let run = arguments::Run {
+        let run = run::Arguments {
             filters: arguments.filters.clone(),
             on: spec.clone(),
             effort: effort(&arguments.effort, &known, seed),
             conditions: arguments.conditions.clone(),
             output: arguments.output.as_ref().map(|name| file(name, side)),
-            ..arguments::Run::default()
+            ..run::Arguments::default()
         };
         check(&known, &run)?;
         Ok((known, run))
@@ -63,15 +106,15 @@ pub(super) fn ab(arguments: &arguments::Ab) -> Outcome {
         return Err(Failure::Usage(why));
     }
     let Some(made) = measure(sides, seed, &interrupt)? else {
-        return Ok(arguments::INTERRUPTED);
+        return Ok(exit::INTERRUPTED);
     };
     for path in made.iter().flatten().filter_map(|one| one.path.as_ref()) {
         eprintln!("saved: {}", path.display());
     }
     let statuses = made.iter().flatten().map(Made::exit_status);
-    let status = statuses.max().unwrap_or(arguments::FAILED);
+    let status = statuses.max().unwrap_or(exit::FAILED);
     let [Some(base), Some(new)] = made else {
-        return Ok(status.max(arguments::FAILED));
+        return Ok(status.max(exit::FAILED));
     };
     let origin = |side: usize, made: &Made| {
         let file = match &made.path {
@@ -85,13 +128,11 @@ pub(super) fn ab(arguments: &arguments::Ab) -> Outcome {
         Origin::of(vec![file], column)
     };
     let gate = judge(&[origin(0, &base), origin(1, &new)], &arguments.judging)?;
-    Ok(
-        if status == arguments::INTERRUPTED || gate == arguments::OK {
-            status
-        } else {
-            gate
-        },
-    )
+    Ok(if status == exit::INTERRUPTED || gate == exit::OK {
+        status
+    } else {
+        gate
+    })
 }
 
 /// Where the run of a side is saved when the user named both.
@@ -102,7 +143,7 @@ fn file(name: &Path, side: usize) -> PathBuf {
 }
 
 /// What A and B are.
-fn specs(arguments: &arguments::Ab) -> Result<[Spec; 2], String> {
+fn specs(arguments: &Arguments) -> Result<[Spec; 2], String> {
     let spec = |side: &str| -> Result<Spec, String> {
         let spec = match &arguments.on {
             Some(target) => with(target, side)?,
@@ -141,7 +182,7 @@ fn apart(base: &Known, new: &Known) -> Option<String> {
 }
 
 /// What is asked of one side.
-fn effort(both: &arguments::Effort, target: &Known, seed: u32) -> arguments::Effort {
+fn effort(both: &Effort, target: &Known, seed: u32) -> Effort {
     let runs = match target {
         Known::Linux => None,
         // Two show that instructions are exact.
@@ -151,7 +192,7 @@ fn effort(both: &arguments::Effort, target: &Known, seed: u32) -> arguments::Eff
         Known::Described(plan) => Some(plan.chosen.runs),
         Known::Serial { .. } | Known::Exec(_) | Known::File(_) => Some(RUNS),
     };
-    arguments::Effort {
+    Effort {
         runs: both.runs.or(runs),
         time_budget: both.time_budget.map(|time| time / 2),
         seed: Some(seed),
@@ -179,7 +220,7 @@ fn turns(runs: [u32; 2], seed: u32) -> Vec<Next> {
 /// Makes both runs and saves them; `None` for a side of which nothing was measured, and in place
 /// of both when the user stopped it before anything was.
 fn measure(
-    [(base, base_run), (new, new_run)]: [(Known, arguments::Run); 2],
+    [(base, base_run), (new, new_run)]: [(Known, run::Arguments); 2],
     seed: u32,
     interrupt: &Interrupt,
 ) -> Result<Option<[Option<Made>; 2]>, Failure> {
@@ -318,15 +359,15 @@ mod tests {
     }
 
     fn named(on: Option<&str>, base: &str, new: &str) -> Result<[String; 2], String> {
-        let arguments = arguments::Ab {
+        let arguments = Arguments {
             base: base.to_owned(),
             new: new.to_owned(),
             filters: Vec::new(),
             on: on.map(str::to_owned),
-            effort: arguments::Effort::default(),
-            conditions: arguments::Conditions::default(),
+            effort: Effort::default(),
+            conditions: Conditions::default(),
             output: None,
-            judging: arguments::Judging::default(),
+            judging: Judging::default(),
         };
         Ok(specs(&arguments)?.map(|spec| spec.to_string()))
     }

@@ -5,8 +5,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::{formatted, style, Failure};
-use crate::commands::arguments::{self, Format, RunFormat};
+use super::arguments::{Format, RunFormat};
+use super::output::{formatted, style};
+use super::{exit, Failure};
 use crate::judge::budget::{Budget, Judgement};
 use crate::stream::run::Run;
 use crate::{export, report};
@@ -56,19 +57,19 @@ pub(super) fn graver(status: u8, judgement: Option<&Judgement>) -> u8 {
         return status;
     };
     let budget = if judgement.count("over") > 0 {
-        arguments::REGRESSED
+        exit::REGRESSED
     } else if judgement.count("inconclusive") > 0 {
-        arguments::INCONCLUSIVE
+        exit::INCONCLUSIVE
     } else if judgement.checks.is_empty() {
         // Nothing that was judged is nothing that was kept.
-        arguments::INCOMPARABLE
+        exit::INCOMPARABLE
     } else {
-        arguments::OK
+        exit::OK
     };
     match (status, budget) {
-        (arguments::OK, budget) => budget,
-        (status, arguments::OK) => status,
-        (arguments::REGRESSED..=arguments::INCOMPARABLE, budget) => status.min(budget),
+        (exit::OK, budget) => budget,
+        (status, exit::OK) => status,
+        (exit::REGRESSED..=exit::INCOMPARABLE, budget) => status.min(budget),
         (status, _) => status,
     }
 }

@@ -7,10 +7,14 @@ use std::io::{self, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
 
-use super::{budget, print, reference as published, saved, style, Failure, Outcome};
+use clap::{Args, ValueEnum};
+
+use super::arguments::{percent, without_sign};
+use super::input::saved;
+use super::output::{print, style};
+use super::{budget, exit, reference as published, Failure, Outcome};
 use crate::base::number::plural;
 use crate::base::text::plain;
-use crate::commands::arguments::{self, CompareFormat, FailOn};
 use crate::files::reference::{self, Agreement, Figure, Pair};
 use crate::files::store;
 use crate::judge::compare::{Comparison, Conditions, Options, Verdict};
@@ -23,8 +27,157 @@ use crate::report::compare::Origin;
 use crate::stream::run::{Damage, Run};
 use crate::{export, report};
 
+/// The arguments of `compare`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The saved run, or file of another tool, that the other is compared with; `-` for standard
+    /// input, or a dataset of published figures, such as reference:zircon/2017-08-17
+    #[arg(value_name = "BASE")]
+    pub base: PathBuf,
+
+    /// The run that may have changed, a file of another tool, or a dataset
+    ///
+    /// Figures of another suite are compared with those metrics of a run that measure the nearest
+    /// thing, and only --across.
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+
+    /// One more run of the base side; may be given several times
+    #[arg(long = "base", value_name = "FILE")]
+    pub more_base: Vec<PathBuf>,
+
+    /// One more run of the new side; may be given several times
+    #[arg(long = "new", value_name = "FILE")]
+    pub more_new: Vec<PathBuf>,
+
+    /// How the runs are compared.
+    #[command(flatten)]
+    pub judging: Judging,
+}
+
+/// How runs are compared, and what is made of it.
+#[derive(Args, Debug, Default)]
+pub struct Judging {
+    /// Ignore changes up to this percentage: 3, or p99=10 for one quantity
+    ///
+    /// Without it the margins are p50 2 %, p90 5 %, and 25 % for p99, p99.9 and cold. A bare number
+    /// is the margin of medians; tails keep their own where that is more. Whatever `kernmark noise`
+    /// has found for a metric applies where it is more. Exact instructions have no margin unless
+    /// one is given.
+    #[arg(long, value_name = "[QUANTITY=]PERCENT", value_parser = margin, value_delimiter = ',')]
+    pub margin: Vec<Margin>,
+
+    /// Judge only these quantities: p50, p90, p99, p99.9, cold
+    #[arg(long, value_name = "QUANTITY", value_delimiter = ',')]
+    pub only: Vec<Quantity>,
+
+    /// Compare also what was measured on another machine or in another configuration
+    #[arg(long)]
+    pub across: bool,
+
+    /// Do not widen margins by what `kernmark noise` has found
+    #[arg(long)]
+    pub no_floors: bool,
+
+    /// Be a gate: fail when a metric has such a verdict
+    ///
+    /// A gate also fails when it could not have seen a change: with exit status 5 when its
+    /// resolution is too coarse, with 4 when the processor's speed changed. `inconclusive` looks at
+    /// medians, or at what --only names.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "VERDICT")]
+    pub fail_on: Vec<FailOn>,
+
+    /// Let idioms count at the gate too: objects that a port builds of other primitives
+    #[arg(long)]
+    pub idioms: bool,
+
+    /// The change that half of the metrics must be able to show, in per cent, for a gate to pass
+    /// [default: 10, or twice --margin where that is more]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub resolution: Option<f64>,
+
+    /// Let a change of the processor's speed pass the gate, up to this percentage (50 at most)
+    ///
+    /// Every time is still judged in readings of the clock too, so that what only follows the
+    /// processor's speed is never called a change.
+    #[arg(long, value_name = "PERCENT", value_parser = speed, num_args = 0..=1, default_missing_value = "10", require_equals = true)]
+    pub accept_speed: Option<f64>,
+
+    /// Judge the new side too, by the absolute limits in FILE
+    ///
+    /// A TOML file with the most that a metric may cost: see doc/ci.md. A limit that is exceeded
+    /// is exit status 3, one that cannot be judged 4.
+    #[arg(long, value_name = "FILE")]
+    pub budget: Option<PathBuf>,
+
+    /// How to print the comparison
+    #[arg(long, value_enum, default_value_t)]
+    pub format: CompareFormat,
+
+    /// Append the comparison to FILE too, in Markdown: --summary `"$GITHUB_STEP_SUMMARY"`
+    ///
+    /// FILE stays below 1 MiB, more than which GitHub does not show: what is equivalent is left
+    /// out first.
+    #[arg(long, value_name = "FILE")]
+    pub summary: Option<PathBuf>,
+}
+
+/// What a gate does not let through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// A metric regressed
+    Regression,
+    /// Neither a change of a metric nor its absence is shown
+    Inconclusive,
+    /// A metric was measured under other conditions
+    Incomparable,
+    /// A metric of the base has no number in the new run
+    Missing,
+}
+
+/// How a comparison or an explanation is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// A table for people
+    #[default]
+    Table,
+    /// JSON
+    Json,
+    /// Markdown
+    Md,
+    /// JUnit XML: a test case for each metric, which fails with a verdict that --fail-on names
+    Junit,
+}
+
+/// A margin that was asked for, as a share: of one quantity, or of everything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Margin {
+    /// The quantity; `None` where it is for all.
+    pub quantity: Option<Quantity>,
+    /// The margin.
+    pub share: f64,
+}
+
+/// A margin: `3`, `p99=10`.
+fn margin(text: &str) -> Result<Margin, String> {
+    let (quantity, number) = match text.split_once('=') {
+        Some((quantity, number)) => (Some(quantity.trim().parse()?), number.trim()),
+        None => (None, text),
+    };
+    let share = percent(number)?;
+    Ok(Margin { quantity, share })
+}
+
+/// How much the processor's speed may change, as a share: never any change.
+fn speed(text: &str) -> Result<f64, String> {
+    match without_sign(text).parse::<f64>() {
+        Ok(percent) if (0.0..=50.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("per cent from 0 to 50 are needed".to_owned()),
+    }
+}
+
 /// Compares the runs of both sides, shows the verdicts and returns what the gate says.
-pub(super) fn compare(arguments: &arguments::Compare) -> Outcome {
+pub(super) fn compare(arguments: &Arguments) -> Outcome {
     let is_published = |path: &Path| published::named(path).is_some();
     // Figures are paired by their metrics, and a budget judges samples.
     let any_published = is_published(&arguments.base) || is_published(&arguments.new);
@@ -66,11 +219,11 @@ pub(super) fn compare(arguments: &arguments::Compare) -> Outcome {
 }
 
 /// Compares two sides, shows the verdicts and returns what the gate says.
-pub(super) fn judge(sides: &[Origin; 2], judging: &arguments::Judging) -> Outcome {
+pub(super) fn judge(sides: &[Origin; 2], judging: &Judging) -> Outcome {
     show(&compared(sides, judging), sides, judging)
 }
 
-fn compared(sides: &[Origin; 2], judging: &arguments::Judging) -> Comparison {
+fn compared(sides: &[Origin; 2], judging: &Judging) -> Comparison {
     let options = Options {
         margins: margins(&judging.margin),
         conditions: if judging.across {
@@ -96,7 +249,7 @@ fn compared(sides: &[Origin; 2], judging: &arguments::Judging) -> Comparison {
 }
 
 /// The margins that were asked for; one for everything goes before those of single quantities.
-fn margins(asked: &[arguments::Margin]) -> Margins {
+fn margins(asked: &[Margin]) -> Margins {
     let for_all = asked.iter().rfind(|margin| margin.quantity.is_none());
     let mut margins = for_all.map_or(Margins::default(), |margin| Margins::all(margin.share));
     for margin in asked {
@@ -118,7 +271,7 @@ fn quantities(only: &[Quantity]) -> Option<Vec<Quantity>> {
 const RESOLUTION: f64 = 0.1;
 
 /// What the gate does not let through.
-fn gate(judging: &arguments::Judging) -> Gate {
+fn gate(judging: &Judging) -> Gate {
     Gate {
         fail_on: judging.fail_on.iter().map(|on| refused(*on)).collect(),
         quantities: quantities(&judging.only).unwrap_or(vec![Quantity::P50]),
@@ -134,16 +287,16 @@ fn gate(judging: &arguments::Judging) -> Gate {
 /// The exit status of an objection.
 fn status(objection: &Objection) -> u8 {
     match objection {
-        Objection::Regressed(_) => arguments::REGRESSED,
-        Objection::Inconclusive(_) | Objection::Speed(_) => arguments::INCONCLUSIVE,
+        Objection::Regressed(_) => exit::REGRESSED,
+        Objection::Inconclusive(_) | Objection::Speed(_) => exit::INCONCLUSIVE,
         Objection::Incomparable(_)
         | Objection::Missing(_)
         | Objection::Nothing
-        | Objection::Blind { .. } => arguments::INCOMPARABLE,
+        | Objection::Blind { .. } => exit::INCOMPARABLE,
     }
 }
 
-fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &arguments::Judging) -> Outcome {
+fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &Judging) -> Outcome {
     let judgement = budget::judge(judging.budget.as_deref(), &sides[1].column.run)?;
     let gate = gate(judging);
     let ruling = gate.rule(comparison);
@@ -175,9 +328,9 @@ fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &arguments::Judgi
     }
     print(text.as_bytes())?;
     if sides.iter().any(|side| is_damaged(&side.column.run.damage)) {
-        return Ok(arguments::FAILED);
+        return Ok(exit::FAILED);
     }
-    let gate = ruling.objections.first().map_or(arguments::OK, status);
+    let gate = ruling.objections.first().map_or(exit::OK, status);
     Ok(budget::graver(gate, judgement.as_ref()))
 }
 

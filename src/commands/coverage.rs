@@ -2,8 +2,9 @@
 
 //! `kernmark list --coverage`: which benchmarks of another suite are measured here.
 
-use super::{print, style, Failure, Outcome};
-use crate::commands::arguments::Format;
+use super::arguments::Format;
+use super::output::{print, style};
+use super::{Failure, Outcome};
 use crate::files::reference::{self, Reference};
 use crate::judge::coverage;
 use crate::{export, report};

@@ -2,17 +2,56 @@
 
 //! The command `explain`: what a metric's cost is made of.
 
-use super::{chosen, print, reference as published, saved, style, Failure, Outcome};
-use crate::commands::arguments::{self, ExplainFormat};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::arguments::spec;
+use super::input::{chosen, saved};
+use super::output::{print, style};
+use super::{reference as published, Failure, Outcome};
 use crate::files::reference::{self, Figure, Reference};
 use crate::judge::explain::{self, Composition, Explanation, Measured, Piece};
 use crate::report::explain::Origin;
 use crate::stream::filter;
 use crate::stream::run::{Fact, Run};
+use crate::target::spec::Spec;
 use crate::{export, report};
 
+/// The arguments of `explain`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The metric
+    #[arg(value_name = "ID")]
+    pub id: String,
+
+    /// The saved run, `-` for standard input, or a dataset of published figures, such as
+    /// reference:composite/2007/composite [default: the newest whole run of --on]
+    pub file: Option<PathBuf>,
+
+    /// The target whose latest run is meant
+    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
+    pub on: Spec,
+
+    /// How to print the explanation
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ExplainFormat,
+}
+
+/// How an explanation is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ExplainFormat {
+    /// A table for people
+    #[default]
+    Table,
+    /// JSON
+    Json,
+    /// Markdown
+    Md,
+}
+
 /// Shows the parts of a metric's cost and the residual.
-pub(super) fn explain(arguments: &arguments::Explain) -> Outcome {
+pub(super) fn explain(arguments: &Arguments) -> Outcome {
     let compositions = explain::compositions().map_err(Failure::Failed)?;
     let named = arguments.file.as_deref().and_then(published::named);
     let (explanation, origin) = if let Some(reference) = named {

@@ -7,9 +7,12 @@ use std::fs;
 use std::io::{Cursor, Read as _, Write};
 use std::path::{Path, PathBuf};
 
-use super::{print, style, worth, Failure, Outcome, WIDTH};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::Args;
+
+use super::output::{print, style, WIDTH};
+use super::{exit, Failure, Outcome};
 use crate::base::text::{paragraph, plain};
-use crate::commands::arguments;
 use crate::files::store::{Input, Part};
 use crate::import::{self, criterion, records, Imported, Problem, FORMATS};
 use crate::report::terminal;
@@ -17,8 +20,35 @@ use crate::stream::run::Fact;
 use crate::stream::run::IMPORTED;
 use crate::stream::session;
 
+/// The arguments of `import`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// What another tool printed or wrote; `-` for standard input
+    ///
+    /// Several files make one run: each process or boot that they tell of is a replicate. `show`
+    /// and `compare` read such files, too.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// Read them as this format [default: the one that they have]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = import_format())]
+    pub format: Option<String>,
+
+    /// Save the run in FILE, which must not exist
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// The formats that can be imported.
+fn import_format() -> PossibleValuesParser {
+    let values = FORMATS
+        .iter()
+        .map(|format| PossibleValue::new(format.name).help(format.about));
+    PossibleValuesParser::new(values)
+}
+
 /// Reads the files as one run, saves it where the user says and shows it.
-pub(super) fn import(arguments: &arguments::Import) -> Outcome {
+pub(super) fn import(arguments: &Arguments) -> Outcome {
     let named = |name: &String| FORMATS.iter().copied().find(|format| format.name == *name);
     let wanted = arguments.format.as_ref().and_then(named);
     let mut stream = Vec::new();
@@ -35,7 +65,7 @@ pub(super) fn import(arguments: &arguments::Import) -> Outcome {
     if let Some(path) = path {
         eprintln!("saved: {}", path.display());
     }
-    Ok(worth(&run))
+    Ok(exit::of_run(&run))
 }
 
 /// What a file of another tool says, or why that is nothing. Lines that `other` takes are not its.

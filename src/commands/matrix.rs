@@ -2,11 +2,44 @@
 
 //! The command `matrix`: a run of each target and variant, side by side.
 
-use super::run::{check, measure_target, plan_target, shown, Made};
-use super::{formatted_matrix, interrupt, print, Failure, Outcome};
-use crate::commands::arguments;
+use clap::Args;
+
+use super::arguments::{Conditions, Effort, Format, ON_LONG};
+use super::output::{formatted_matrix, print};
+use super::run::{self, measure_target, shown, Made};
+use super::target::{check, plan_target};
+use super::{exit, interrupt, Failure, Outcome};
 use crate::judge::matrix::Column;
 use crate::target::spec::{Spec, DEFAULT};
+
+/// The arguments of `matrix`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+
+    /// What to measure; several make a column each [default: linux]
+    #[arg(long, value_name = "SPEC", long_help = ON_LONG)]
+    pub on: Vec<String>,
+
+    /// A variant of it, `default` or such as `canaries+O3`, or an option, `key=value`; several make
+    /// a column each
+    #[arg(long = "variant", value_name = "VARIANT")]
+    pub variants: Vec<String>,
+
+    /// How much is measured.
+    #[command(flatten)]
+    pub effort: Effort,
+
+    /// Under what conditions it is measured.
+    #[command(flatten)]
+    pub conditions: Conditions,
+
+    /// How to print the matrix
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
 
 /// A column that is to be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,16 +49,16 @@ struct Wanted {
 }
 
 /// Measures each column, saves its run, and shows them all.
-pub(super) fn matrix(arguments: &arguments::Matrix) -> Outcome {
+pub(super) fn matrix(arguments: &Arguments) -> Outcome {
     let wanted = columns(&arguments.on, &arguments.variants).map_err(Failure::Usage)?;
-    let runs: Vec<arguments::Run> = wanted
+    let runs: Vec<run::Arguments> = wanted
         .iter()
-        .map(|column| arguments::Run {
+        .map(|column| run::Arguments {
             filters: arguments.filters.clone(),
             on: column.spec.clone(),
             effort: arguments.effort.clone(),
             conditions: arguments.conditions.clone(),
-            ..arguments::Run::default()
+            ..run::Arguments::default()
         })
         .collect();
     let interrupt = interrupt()?;
@@ -34,13 +67,13 @@ pub(super) fn matrix(arguments: &arguments::Matrix) -> Outcome {
         check(&plan_target(&run.on, &interrupt)?, run)?;
     }
     let mut columns = Vec::new();
-    let mut status = arguments::OK;
+    let mut status = exit::OK;
     let mut failure = None;
     for (run, Wanted { name, spec }) in runs.iter().zip(wanted) {
         let made = match measure_target(&spec, run, &interrupt) {
             Ok(Some(made)) => made,
             Ok(None) => {
-                status = arguments::INTERRUPTED;
+                status = exit::INTERRUPTED;
                 break;
             }
             // What was measured until now is shown all the same.
@@ -56,7 +89,7 @@ pub(super) fn matrix(arguments: &arguments::Matrix) -> Outcome {
             name,
             run: shown(&made, &arguments.filters),
         });
-        if status == arguments::INTERRUPTED {
+        if status == exit::INTERRUPTED {
             break;
         }
     }

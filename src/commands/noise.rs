@@ -2,33 +2,61 @@
 
 //! The command `noise`: how far unchanged runs lie apart on this machine.
 
-use super::run::{measure_target, shown};
-use super::{interrupt, print, style, Failure, Outcome};
-use crate::commands::arguments;
+use clap::Args;
+
+use super::arguments::{spec, Conditions, Effort, ON, ON_LONG};
+use super::output::{print, style};
+use super::run::{self, measure_target, shown};
+use super::{exit, interrupt, Failure, Outcome};
 use crate::files::store;
 use crate::judge::noise::Noise;
 use crate::measure::End;
 use crate::report;
+use crate::target::spec::Spec;
+
+/// The arguments of `noise`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+
+    /// What to measure
+    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", help = ON, long_help = ON_LONG)]
+    pub on: Spec,
+
+    /// Runs that are made [of Linux each takes 25 s]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=1000), default_value = "10")]
+    pub rounds: u32,
+
+    /// How much is measured in each run.
+    #[command(flatten)]
+    pub effort: Effort,
+
+    /// Under what conditions all are measured.
+    #[command(flatten)]
+    pub conditions: Conditions,
+}
 
 /// Makes runs of the same thing, keeps how far they lie apart and shows it.
-pub(super) fn noise(arguments: &arguments::Noise) -> Outcome {
+pub(super) fn noise(arguments: &Arguments) -> Outcome {
     let interrupt = interrupt()?;
     let mut runs = Vec::new();
-    let mut status = arguments::OK;
+    let mut status = exit::OK;
     for round in 0..arguments.rounds {
-        let run = arguments::Run {
+        let run = run::Arguments {
             filters: arguments.filters.clone(),
             on: arguments.on.clone(),
-            effort: arguments::Effort {
+            effort: Effort {
                 // One seed for all would give all runs one name.
                 seed: arguments.effort.seed.map(|seed| seed.wrapping_add(round)),
                 ..arguments.effort.clone()
             },
             conditions: arguments.conditions.clone(),
-            ..arguments::Run::default()
+            ..run::Arguments::default()
         };
         let Some(made) = measure_target(&arguments.on, &run, &interrupt)? else {
-            return Ok(arguments::INTERRUPTED);
+            return Ok(exit::INTERRUPTED);
         };
         let saved = made.path.as_ref().map(|path| path.display().to_string());
         eprintln!(

@@ -4,8 +4,9 @@
 
 use std::path::Path;
 
-use super::{formatted, print, style, Failure, Outcome};
-use crate::commands::arguments::{self, Format, RunFormat};
+use super::arguments::{Format, RunFormat};
+use super::output::{formatted, print, style};
+use super::{show, Failure, Outcome};
 use crate::files::reference::{self, Dataset, Reference};
 use crate::stream::filter;
 use crate::{export, report};
@@ -45,7 +46,7 @@ pub(super) fn list(filters: &[String], format: Format) -> Outcome {
 }
 
 /// Shows a dataset as it was published.
-pub(super) fn show(of: &Reference, arguments: &arguments::Show) -> Outcome {
+pub(super) fn show(of: &Reference, arguments: &show::Arguments) -> Outcome {
     if arguments.metric.is_some() {
         let why = format!("{of} has no samples, so there is no distribution to show");
         return Err(Failure::Usage(why));

@@ -2,37 +2,79 @@
 
 //! The command `run`: makes a run of a target, saves it and shows it.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use super::{budget, formatted, interrupt, picked, print, select, style, tell_left_over, worth};
-use super::{Failure, Outcome};
+use clap::Args;
+
+use super::arguments::{seconds, spec, Conditions, Effort, Format, RunFormat, ON, ON_LONG};
+use super::input::tell_left_over;
+use super::output::{formatted, print, style};
+use super::saving::Saving;
+use super::target::{check, plan_target, prepare, turn, Kind, Known, Place, Wanted};
+use super::{budget, exit, interrupt, picked, select, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
-use crate::base::text::plain;
-use crate::commands::arguments::{self, Format, RunFormat};
-use crate::files::store::{self, Part};
+use crate::files::store;
 use crate::judge::summary::summarise;
-use crate::machine::{self, Machine};
-use crate::measure::lock::{self, Turn, Waited};
 use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{self, Catalog, End, Measured, Measurement, Plan, Recording, Work};
 use crate::report;
 use crate::stream::filter;
 use crate::stream::run::{Fact, Run, Unit, FILTERS};
-use crate::target::described::{self, Described};
-use crate::target::exec::Exec;
-use crate::target::file::Saved;
-use crate::target::host::Host;
-use crate::target::serial::Serial;
-use crate::target::spec::{Description, Spec};
-use crate::target::{Orders, Target};
+use crate::target::spec::Spec;
+use crate::target::Orders;
 
-/// Time without a record after which an agent counts as hung.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The arguments of `run`.
+#[derive(Args, Debug, Default)]
+pub struct Arguments {
+    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
 
-/// How long a run waits for another one to end.
-const WAIT: Duration = Duration::from_secs(120);
+    /// What to measure
+    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", help = ON, long_help = ON_LONG)]
+    pub on: Spec,
+
+    /// How much is measured.
+    #[command(flatten)]
+    pub effort: Effort,
+
+    /// Only check that everything can be measured here and that every proof holds
+    ///
+    /// Few replicates with few samples; their numbers are not saved unless -o says where.
+    #[arg(long, conflicts_with = "quick")]
+    pub check: bool,
+
+    /// Under what conditions it is measured.
+    #[command(flatten)]
+    pub conditions: Conditions,
+
+    /// Save the run in FILE, which must not exist [default: a file below the data directory]
+    ///
+    /// Without it, what --on file: reads from a file is not saved again.
+    ///
+    /// Until the run is over it grows in FILE.part; that is what a tool that is killed leaves, and
+    /// `kernmark show` reads it.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Judge the run by the absolute limits in FILE
+    ///
+    /// A TOML file with the most that a metric may cost: see doc/ci.md. A limit that is exceeded
+    /// is exit status 3, one that cannot be judged 4.
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    pub budget: Option<PathBuf>,
+
+    /// How to print the result
+    ///
+    /// The formats of other programs, and what each keeps, are in doc/formats.md.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: RunFormat,
+
+    /// Seconds without output after which the agent counts as hung
+    #[arg(long, value_name = "S", value_parser = seconds, hide = true)]
+    pub case_timeout: Option<Duration>,
+}
 
 /// Least time that a batched sample lasts on Linux, twice over, in nanoseconds.
 const EPOCH_NS: u32 = 20_000;
@@ -57,20 +99,20 @@ impl Made {
     #[must_use]
     pub fn exit_status(&self) -> u8 {
         match self.measured.end {
-            End::Interrupted => arguments::INTERRUPTED,
-            End::Complete if self.kept && !self.measured.partial => worth(&self.run),
-            End::Complete | End::GivenUp => arguments::FAILED,
+            End::Interrupted => exit::INTERRUPTED,
+            End::Complete if self.kept && !self.measured.partial => exit::of_run(&self.run),
+            End::Complete | End::GivenUp => exit::FAILED,
         }
     }
 }
 
 /// Measures what the arguments say, saves the run and shows it.
-pub(super) fn run(arguments: &arguments::Run) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> Outcome {
     let interrupt = interrupt()?;
     // What is wrong with it is said before anything is measured.
     let budget = budget::read(arguments.budget.as_deref())?;
     let Some(made) = measure_target(&arguments.on, arguments, &interrupt)? else {
-        return Ok(arguments::INTERRUPTED);
+        return Ok(exit::INTERRUPTED);
     };
     let judgement = budget.map(|budget| budget.judge(&made.run)).transpose();
     let shown = shown(&made, &arguments.filters);
@@ -120,7 +162,7 @@ pub(super) fn shown(made: &Made, filters: &[String]) -> Run {
 /// The arguments make no sense for this target, or nothing can be measured.
 pub fn measure_target(
     spec: &Spec,
-    arguments: &arguments::Run,
+    arguments: &Arguments,
     interrupt: &Interrupt,
 ) -> Result<Option<Made>, Failure> {
     let target = plan_target(spec, interrupt)?;
@@ -162,7 +204,7 @@ pub(super) struct Ready<'a> {
 /// Prepares what the arguments say and gets its catalog; `None` when the user stopped it.
 pub(super) fn ready<'a>(
     target: Known,
-    arguments: &arguments::Run,
+    arguments: &Arguments,
     interrupt: &'a Interrupt,
     progress: &Progress,
 ) -> Result<Option<Ready<'a>>, Failure> {
@@ -200,7 +242,7 @@ impl Ready<'_> {
     }
 
     /// All that is known before it is measured.
-    pub(super) fn facts(&self, arguments: &arguments::Run, started: SystemTime) -> Vec<Fact> {
+    pub(super) fn facts(&self, arguments: &Arguments, started: SystemTime) -> Vec<Fact> {
         let mut facts = self.place.facts();
         facts.extend(own_facts(arguments, &self.plan, &self.place, started));
         facts
@@ -227,361 +269,7 @@ impl Ready<'_> {
     }
 }
 
-/// Where a run goes while it is measured.
-pub(super) struct Saving {
-    /// `None` when it is not to be saved or cannot be.
-    part: Option<Part>,
-    nowhere: io::Sink,
-    /// Whether it was to be saved and cannot be.
-    is_lost: bool,
-}
-
-impl Saving {
-    /// Begins to save a run as the arguments say, under this name where they give none.
-    pub(super) fn begin(arguments: &arguments::Run, name: &str) -> Result<Self, Failure> {
-        let part = part(arguments, name)?;
-        Ok(Saving {
-            is_lost: part.is_none() && is_saved(arguments),
-            part,
-            nowhere: io::sink(),
-        })
-    }
-
-    pub(super) fn out(&mut self) -> &mut dyn Write {
-        match &mut self.part {
-            Some(part) => part,
-            None => &mut self.nowhere,
-        }
-    }
-
-    /// Saves what was measured and tells what the user should know; `None` when the user stopped
-    /// it before anything was measured.
-    pub(super) fn conclude(
-        self,
-        (run, written): (Run, io::Result<()>),
-        measured: Result<Measured, String>,
-        orders: Orders,
-    ) -> Result<Option<Made>, Failure> {
-        if run.sessions.is_empty() {
-            if let Some(part) = self.part {
-                part.discard();
-            }
-            let measured = measured.map_err(Failure::Failed)?;
-            tell(&measured.notices);
-            return match measured.end {
-                End::Interrupted => Ok(None),
-                _ => Err(Failure::Failed("nothing was measured".to_owned())),
-            };
-        }
-        let mut measured = measured.map_err(Failure::Failed)?;
-        measured.notices.extend(measure::inexact(&run));
-        tell(&measured.notices);
-        // Saved before anything is shown: whatever happens to the output, the result is not lost.
-        let saved = self.part.map(|part| part.finish(written)).transpose();
-        let (path, kept) = match saved {
-            Ok(path) => (path, !self.is_lost),
-            Err(why) => {
-                eprintln!("kernmark: the run is not saved: {why}");
-                (None, false)
-            }
-        };
-        Ok(Some(Made {
-            run,
-            measured,
-            path,
-            kept,
-            orders,
-        }))
-    }
-}
-
-/// Says what the user should know.
-fn tell(notices: &[String]) {
-    for notice in notices {
-        eprintln!("kernmark: {}", plain(notice));
-    }
-}
-
-/// A target that is known to exist, before anything is built or opened for it.
-#[derive(Clone, Debug)]
-pub(super) enum Known {
-    Linux,
-    Described(Box<described::Plan>),
-    Serial { device: PathBuf, baud: u32 },
-    Exec(String),
-    File(PathBuf),
-}
-
-impl Known {
-    /// How its runs name it: its spec, with the board that is meant.
-    pub(super) fn target(&self) -> String {
-        match self {
-            Known::Linux => store::LINUX.to_owned(),
-            Known::Described(plan) => plan.chosen.choice.to_string(),
-            Known::Serial { device, baud } => Spec::Serial {
-                device: device.clone(),
-                baud: *baud,
-            }
-            .to_string(),
-            Known::Exec(command) => Spec::Exec(command.clone()).to_string(),
-            Known::File(path) => Spec::File(path.clone()).to_string(),
-        }
-    }
-
-    /// Its part of a file's name: `linux`, `freertos-m4-O3+canaries`, `serial`.
-    fn name(&self) -> String {
-        let plan = match self {
-            Known::Linux => return store::LINUX.to_owned(),
-            Known::Serial { .. } => return "serial".to_owned(),
-            Known::Exec(_) => return "exec".to_owned(),
-            Known::File(_) => return "file".to_owned(),
-            Known::Described(plan) => plan,
-        };
-        let choice = &plan.chosen.choice;
-        let target = match &choice.target {
-            Description::Named(name) => name.as_str().into(),
-            Description::File(path) => path.file_stem().unwrap_or_default().to_string_lossy(),
-        };
-        let variants = choice.variants.join("+");
-        let parts = [&*target, &plan.chosen.board, &variants];
-        let told: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        told.join("-")
-    }
-}
-
-/// Looks up what a spec means.
-pub(super) fn plan_target(spec: &Spec, interrupt: &Interrupt) -> Result<Known, Failure> {
-    Ok(match spec {
-        Spec::Linux => Known::Linux,
-        Spec::Described(choice) => {
-            let plan = described::plan(choice, interrupt).map_err(Failure::Usage)?;
-            Known::Described(Box::new(plan))
-        }
-        Spec::Serial { device, baud } => Known::Serial {
-            device: device.clone(),
-            baud: *baud,
-        },
-        Spec::Exec(command) => Known::Exec(command.clone()),
-        Spec::File(path) => Known::File(path.clone()),
-    })
-}
-
-/// How a target is to be listened to.
-pub(super) struct Wanted<'a> {
-    /// Time without a record after which it counts as hung, where the user says one.
-    pub silence: Option<Duration>,
-    /// Sessions that are wanted of a file; `None`: all.
-    pub sessions: Option<u32>,
-    /// Where to show what takes time.
-    pub progress: &'a Progress,
-}
-
-/// A target that is ready to be measured.
-pub(super) struct Place<'a> {
-    pub target: Box<dyn Target + 'a>,
-    /// A name for the saved run.
-    pub name: String,
-    kind: Kind,
-    /// Whether it runs on this machine, so that what else runs here disturbs it and what the
-    /// machine is belongs to the result.
-    pub is_here: bool,
-    /// What is known of the target.
-    facts: Vec<Fact>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Linux,
-    Described,
-    Serial,
-    Exec,
-    File,
-}
-
-/// Builds and opens what a target needs; `None` when the user stopped it.
-pub(super) fn prepare<'a>(
-    target: Known,
-    wanted: &Wanted,
-    interrupt: &'a Interrupt,
-) -> Result<Option<Place<'a>>, Failure> {
-    let silence = wanted.silence.unwrap_or(PATIENCE);
-    let named = vec![Fact::new("target", target.target())];
-    let is_here = match &target {
-        Known::Linux | Known::Exec(_) => true,
-        Known::Described(plan) => plan.chosen.here,
-        Known::Serial { .. } | Known::File(_) => false,
-    };
-    let name = target.name();
-    let (target, kind, facts): (Box<dyn Target + 'a>, _, _) = match target {
-        Known::Linux => {
-            let host = Host::new(silence, interrupt).map_err(Failure::Failed)?;
-            (Box::new(host), Kind::Linux, Vec::new())
-        }
-        Known::Described(plan) => {
-            let what = format!("building {}", plan.chosen.choice);
-            wanted.progress.show(&what);
-            let prepared = Described::prepare(*plan, interrupt).map_err(Failure::Failed)?;
-            let Some(mut target) = prepared else {
-                return Ok(None);
-            };
-            if let Some(silence) = wanted.silence {
-                target.set_silence(silence);
-            }
-            let facts = target.facts().to_vec();
-            (Box::new(target), Kind::Described, facts)
-        }
-        Known::Serial { device, baud } => {
-            let serial = Serial::new(&device, baud, silence, interrupt).map_err(Failure::Failed)?;
-            (Box::new(serial), Kind::Serial, named)
-        }
-        Known::Exec(command) => {
-            let exec = Exec::new(command, silence, interrupt);
-            (Box::new(exec), Kind::Exec, named)
-        }
-        Known::File(path) => {
-            let saved = Saved::new(path, wanted.sessions, silence, interrupt);
-            (Box::new(saved), Kind::File, named)
-        }
-    };
-    Ok(Some(Place {
-        target,
-        name,
-        kind,
-        is_here,
-        facts,
-    }))
-}
-
-impl Place<'_> {
-    /// What is known of the tool, of the machine where it matters, and of the target.
-    fn facts(&self) -> Vec<Fact> {
-        let mut facts = if self.is_here {
-            machine::facts(&Machine::read(Path::new("/")))
-        } else {
-            let version = concat!("kernmark ", env!("CARGO_PKG_VERSION"));
-            vec![Fact::new("tool", version)]
-        };
-        facts.extend(self.facts.iter().cloned());
-        facts
-    }
-}
-
-/// Waits until no other kernmark measures on this machine; `None` when the user stopped it. What
-/// it holds keeps others away; it is empty where that is not needed or not possible.
-pub(super) fn turn(
-    place: &Place,
-    wait: Option<Duration>,
-    interrupt: &Interrupt,
-    progress: &Progress,
-) -> Result<Option<Vec<Turn>>, Failure> {
-    if !place.is_here {
-        return Ok(Some(Vec::new()));
-    }
-    let limit = wait.unwrap_or(WAIT);
-    let mut waiting = || {
-        progress.clear();
-        eprintln!(
-            "kernmark: another kernmark is measuring; waiting, {} s at most",
-            limit.as_secs_f64()
-        );
-    };
-    match lock::take(limit, interrupt, &mut waiting).map_err(Failure::Failed)? {
-        Waited::Ours(turn) => Ok(Some(vec![turn])),
-        Waited::Unguarded(why) => {
-            progress.clear();
-            eprintln!(
-                "kernmark: nothing keeps another kernmark from measuring beside this one: {}",
-                plain(&why)
-            );
-            Ok(Some(Vec::new()))
-        }
-        Waited::Interrupted => Ok(None),
-    }
-}
-
-/// Whether the run is to be saved: where the user says so, and where it is not there already.
-fn is_saved(arguments: &arguments::Run) -> bool {
-    let is_there = matches!(&arguments.on, Spec::File(path) if path.is_file());
-    arguments.output.is_some() || !arguments.check && !is_there
-}
-
-/// Where the run goes while it is measured; `None` when it is not to be saved or cannot be, which
-/// the user is told. A file that the user named has to be there.
-fn part(arguments: &arguments::Run, name: &str) -> Result<Option<Part>, Failure> {
-    match &arguments.output {
-        Some(path) => Part::create(path).map(Some).map_err(Failure::Failed),
-        None if is_saved(arguments) => match Part::create_in_directory(name) {
-            Ok(part) => Ok(Some(part)),
-            Err(why) => {
-                eprintln!("kernmark: the run is not saved: {}", plain(&why));
-                Ok(None)
-            }
-        },
-        None => Ok(None),
-    }
-}
-
-/// Refuses, before anything is measured, a path that the run could not be saved as.
-fn writable(path: &Path) -> Result<(), Failure> {
-    let directory = store::parent(path);
-    let part = store::part_of(path);
-    if path.symlink_metadata().is_ok() {
-        Err(Failure::Usage(store::exists(path)))
-    } else if part.symlink_metadata().is_ok() {
-        Err(Failure::Usage(store::exists(&part)))
-    } else if directory.is_dir() {
-        Ok(())
-    } else {
-        Err(Failure::Usage(format!(
-            "{} is no directory; make it, or choose another name for the run",
-            directory.display()
-        )))
-    }
-}
-
-/// Refuses arguments that the target cannot heed, and a file that cannot be made.
-pub(super) fn check(target: &Known, arguments: &arguments::Run) -> Result<(), Failure> {
-    let mut ignored: Vec<(bool, &str)> = Vec::new();
-    let (here, hears) = match target {
-        Known::Linux => (true, true),
-        Known::Described(plan) => (false, plan.chosen.takes_orders()),
-        Known::Serial { .. } | Known::Exec(_) | Known::File(_) => (false, false),
-    };
-    if !here {
-        ignored.push((arguments.conditions.cpu.is_some(), "--cpu"));
-        ignored.push((arguments.conditions.no_realtime, "--no-realtime"));
-    }
-    if !hears {
-        ignored.push((arguments.effort.samples.is_some(), "--samples"));
-        ignored.push((arguments.effort.quick, "--quick"));
-        ignored.push((arguments.effort.time_budget.is_some(), "--time-budget"));
-    }
-    if let Some((_, option)) = ignored.iter().find(|(given, _)| *given) {
-        return Err(Failure::Usage(if hears {
-            format!(
-                "{option} is for this Linux only; leave it out with --on {}",
-                arguments.on
-            )
-        } else {
-            format!(
-                "{} takes no orders, so {option} does nothing; leave it out",
-                arguments.on
-            )
-        }));
-    }
-    if let Some(cpu) = arguments.conditions.cpu {
-        let machine = Machine::read(Path::new("/"));
-        if !machine.allowed.contains(&cpu) {
-            return Err(Failure::Usage(format!(
-                "CPU {cpu} is not one that this process may use: {}",
-                machine::format_cpu_list(&machine.allowed)
-            )));
-        }
-    }
-    arguments.output.as_deref().map_or(Ok(()), writable)
-}
-
-pub(super) fn plan(target: &Known, arguments: &arguments::Run) -> Plan {
+pub(super) fn plan(target: &Known, arguments: &Arguments) -> Plan {
     let (runs, samples, seconds) = match (target, arguments.check, arguments.effort.quick) {
         // Three, so that what one stray interrupt spoils is not taken for a fault of the port.
         (Known::Linux, true, _) => (3, 20, 10.0),
@@ -617,7 +305,7 @@ pub(super) fn plan(target: &Known, arguments: &arguments::Run) -> Plan {
 }
 
 /// What the Linux agent is told besides.
-fn linux_settings(arguments: &arguments::Run) -> Vec<(&'static str, String)> {
+fn linux_settings(arguments: &Arguments) -> Vec<(&'static str, String)> {
     let mut settings = vec![("epoch_ns", EPOCH_NS.to_string())];
     settings.extend(arguments.conditions.cpu.map(|cpu| ("cpu", cpu.to_string())));
     let realtime = if arguments.conditions.no_realtime {
@@ -630,12 +318,7 @@ fn linux_settings(arguments: &arguments::Run) -> Vec<(&'static str, String)> {
 }
 
 /// What the tool adds to what is known of the target: when, and how it was asked to measure.
-fn own_facts(
-    arguments: &arguments::Run,
-    plan: &Plan,
-    place: &Place,
-    started: SystemTime,
-) -> Vec<Fact> {
+fn own_facts(arguments: &Arguments, plan: &Plan, place: &Place, started: SystemTime) -> Vec<Fact> {
     let started = humantime::format_rfc3339_seconds(started).to_string();
     let mut facts = vec![Fact::new("started", started)];
     // Elsewhere the order of the cases is not chosen.

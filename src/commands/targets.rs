@@ -4,11 +4,31 @@
 
 use serde::Serialize;
 
-use super::{print, Failure, Outcome};
+use clap::{Args, ValueEnum};
+
+use super::output::print;
+use super::{exit, Failure, Outcome};
 use crate::base::text::plain;
-use crate::commands::arguments::{self, TargetsFormat};
 use crate::target::described::{find, names};
 use crate::target::spec::Description;
+
+/// How the list of targets is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TargetsFormat {
+    /// A table for people
+    #[default]
+    Table,
+    /// JSON
+    Json,
+}
+
+/// The arguments of `targets`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// How to print the list
+    #[arg(long, value_enum, default_value_t)]
+    pub format: TargetsFormat,
+}
 
 /// A target, as it is listed.
 #[derive(Serialize)]
@@ -43,15 +63,15 @@ struct Setting {
 }
 
 /// Lists the targets. One whose description is wrong is told on standard error.
-pub(super) fn targets(arguments: &arguments::Targets) -> Outcome {
-    let mut status = arguments::OK;
+pub(super) fn targets(arguments: &Arguments) -> Outcome {
+    let mut status = exit::OK;
     let mut all = Vec::new();
     for name in names() {
         match find(&Description::Named(name)) {
             Ok(found) => all.push(target(found.name, found.description)),
             Err(why) => {
                 eprintln!("kernmark: {}", plain(&why));
-                status = arguments::FAILED;
+                status = exit::FAILED;
             }
         }
     }

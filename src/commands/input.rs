@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The runs that a command reads.
+
+use std::path::{Path, PathBuf};
+
+use super::target::plan_target;
+use super::{import, interrupt, Failure};
+use crate::base::text::plain;
+use crate::files::store;
+use crate::import::records;
+use crate::stream::run::Run;
+use crate::stream::session::Reader;
+use crate::target::spec::Spec;
+
+/// The file that the user names, or the latest run of a target.
+pub(super) fn chosen(file: Option<&Path>, on: &Spec) -> Result<PathBuf, Failure> {
+    if let Some(path) = file {
+        return Ok(path.to_owned());
+    }
+    tell_left_over();
+    let target = plan_target(on, &interrupt()?)?.target();
+    let latest = store::latest(&target).map_err(Failure::Failed)?;
+    if let Some(notice) = latest.notice {
+        eprintln!("kernmark: {}", plain(&notice));
+    }
+    Ok(latest.path)
+}
+
+/// Tells of runs that were cut off.
+pub(super) fn tell_left_over() {
+    let parts = store::left_over();
+    if let Some((last, others)) = parts.split_last() {
+        let more = match others.len() {
+            0 => String::new(),
+            count => format!(" ({count} more beside it)"),
+        };
+        eprintln!(
+            "a run that was cut off: kernmark show {}{more}; remove the file when it is not needed",
+            plain(&last.display().to_string())
+        );
+    }
+}
+
+/// A saved run, or the results of another tool as one.
+pub(super) fn saved(path: &Path) -> Result<Run, Failure> {
+    let failed = |why: String| Failure::Failed(format!("{}: {why}", path.display()));
+    let mut reader = Reader::new();
+    // It may be a pipe: both are looked for at once.
+    let other = import::imported(path, None, &mut |line| reader.takes(line))?;
+    let refused = reader.refused();
+    let run = reader.finish();
+    if !run.sessions.is_empty() {
+        return Ok(run);
+    }
+    if let Some(refused) = refused {
+        return Err(failed(refused.to_string()));
+    }
+    if !run.host.is_empty() || run.damage.damaged > 0 {
+        return Err(failed("its run holds no measurement".to_owned()));
+    }
+    let imported = other.map_err(|problem| import::failure(path, None, &problem))?;
+    Ok(records::run(imported, &import::facts(path)))
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The command `list`: what can be measured, and what others measured.
+
+use clap::Args;
+
+use super::arguments::{spec, Format, ON, ON_LONG};
+use super::output::{print, style};
+use super::target::{plan_target, prepare, Wanted};
+use super::{coverage, exit, interrupt, picked, reference as published, select, Failure, Outcome};
+use crate::export;
+use crate::files::reference::{counterparts, Reference};
+use crate::measure::{self, progress::Progress};
+use crate::report::{catalog, terminal};
+use crate::stream::run::Entry;
+use crate::target::spec::Spec;
+
+/// The arguments of `list`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+
+    /// What to measure
+    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", help = ON, long_help = ON_LONG)]
+    pub on: Spec,
+
+    /// List the benchmarks of another suite instead, such as reference:zephyr: which metric and
+    /// target here measure the nearest thing, and why others have none
+    ///
+    /// NAME is zephyr, zircon, composite, or one of their datasets, such as
+    /// zephyr/latest/userspace. FILTER selects by the names of benchmarks and of metrics.
+    #[arg(long, value_name = "reference:NAME", value_parser = reference, conflicts_with = "on")]
+    pub coverage: Option<Reference>,
+
+    /// List the datasets of published figures instead, which reference:NAME names: their rows, what
+    /// was measured, on what machine and by which clock
+    ///
+    /// FILTER selects by their names.
+    #[arg(long, conflicts_with_all = ["on", "coverage"])]
+    pub reference: bool,
+
+    /// How to print the list
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+pub(super) fn list(arguments: &Arguments) -> Outcome {
+    if let Some(reference) = &arguments.coverage {
+        return coverage::coverage(reference, &arguments.filters, arguments.format);
+    }
+    if arguments.reference {
+        return published::list(&arguments.filters, arguments.format);
+    }
+    let interrupt = interrupt()?;
+    let progress = Progress::new();
+    let wanted = Wanted {
+        silence: None,
+        sessions: None,
+        progress: &progress,
+    };
+    let plan = plan_target(&arguments.on, &interrupt)?;
+    let Some(mut place) = prepare(plan, &wanted, &interrupt)? else {
+        return Ok(exit::INTERRUPTED);
+    };
+    let Some(catalog) = measure::catalog(place.target.as_mut()).map_err(Failure::Failed)? else {
+        return Ok(exit::INTERRUPTED);
+    };
+    drop(progress);
+    select(&catalog.entries, &arguments.filters)?;
+    let entries: Vec<Entry> = catalog
+        .entries
+        .into_iter()
+        .filter(|entry| picked(&entry.metric, &arguments.filters))
+        .collect();
+    let text = match arguments.format {
+        Format::Table => terminal::catalog(&entries, &style()),
+        Format::Json => export::json::catalog(&entries),
+        Format::Csv => export::csv::catalog(&entries),
+        Format::Md => {
+            let counterparts = counterparts().map_err(Failure::Failed)?;
+            catalog::markdown(&entries, &catalog::elsewhere(&counterparts, &catalog.port))
+        }
+    };
+    print(text.as_bytes())
+}
+
+/// Published figures.
+fn reference(text: &str) -> Result<Reference, String> {
+    text.parse()
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! How results are printed.
+
+use std::env;
+use std::io::{self, Write};
+
+use super::arguments::{Format, RunFormat};
+use super::{exit, Failure, Outcome};
+use crate::base::screen;
+use crate::judge::matrix::Column;
+use crate::report::terminal::{self, Colour, Style};
+use crate::stream::run::Run;
+use crate::{export, report};
+
+/// Columns of a report that neither a terminal nor the user limits.
+pub(super) const WIDTH: usize = 100;
+
+pub(super) fn formatted_matrix(columns: &[Column], format: Format) -> String {
+    match format {
+        Format::Table => report::matrix::table(columns, &style()),
+        Format::Json => export::json::matrix(columns),
+        Format::Csv => export::csv::matrix(columns),
+        Format::Md => export::markdown::matrix(columns),
+    }
+}
+
+/// A run as it is to be printed; what a format of other programs loses goes to standard error.
+pub(super) fn formatted(run: &Run, format: RunFormat) -> Result<String, Failure> {
+    Ok(match format {
+        RunFormat::Own(Format::Table) => terminal::table(run, &style()),
+        RunFormat::Own(Format::Json) => export::json::run(run),
+        RunFormat::Own(Format::Csv) => export::csv::run(run),
+        RunFormat::Own(Format::Md) => export::markdown::run(run),
+        RunFormat::Foreign(format) => {
+            for line in format.losses(run).map_err(Failure::Failed)? {
+                eprintln!("kernmark: {line}");
+            }
+            (format.write)(run)
+        }
+    })
+}
+
+/// How reports look on standard output.
+pub(super) fn style() -> Style {
+    let stdout = io::stdout();
+    let uncoloured = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colour = if screen::knows_escapes(&stdout) && !uncoloured {
+        Colour::Always
+    } else {
+        Colour::Never
+    };
+    Style {
+        width: screen::columns(&stdout).unwrap_or(WIDTH),
+        colour,
+    }
+}
+
+/// Prints; a reader that went away has seen what it wanted.
+pub(super) fn print(bytes: &[u8]) -> Outcome {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Failed(format!(
+            "cannot write to standard output: {error}"
+        ))),
+        _ => Ok(exit::OK),
+    }
+}
