@@ -10,9 +10,9 @@ use clap::Args;
 use super::arguments::{Conditions, Effort, ON_LONG};
 use super::compare::{judge, Judging};
 use super::matrix::with;
-use super::run::{self, ready, shown, Made, Ready};
-use super::saving::Saving;
-use super::target::{check, plan_target, turn, Known};
+use super::run::{self, prepare, selected, Prepared};
+use super::saving::{MeasuredRun, Saving};
+use super::target::{lock_machine, resolve, ResolvedTarget};
 use super::{budget, exit, interrupt, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
 use crate::base::text::plain;
@@ -87,19 +87,19 @@ pub(super) fn ab(arguments: &Arguments) -> Outcome {
     let interrupt = interrupt()?;
     let seed = arguments.effort.seed.unwrap_or_else(|| fastrand::u32(..));
     // A typo in the second is found before anything is built for the first.
-    let side = |side: usize| -> Result<(Known, run::Arguments), Failure> {
+    let side = |side: usize| -> Result<(ResolvedTarget, run::Arguments), Failure> {
         let spec = &specs[side];
-        let known = plan_target(spec, &interrupt)?;
+        let target = resolve(spec, &interrupt)?;
         let run = run::Arguments {
             filters: arguments.filters.clone(),
             on: spec.clone(),
-            effort: effort(&arguments.effort, &known, seed),
+            effort: effort(&arguments.effort, &target, seed),
             conditions: arguments.conditions.clone(),
             output: arguments.output.as_ref().map(|name| file(name, side)),
             ..run::Arguments::default()
         };
-        check(&known, &run)?;
-        Ok((known, run))
+        run.check(&target)?;
+        Ok((target, run))
     };
     let sides = [side(0)?, side(1)?];
     if let Some(why) = apart(&sides[0].0, &sides[1].0) {
@@ -111,19 +111,19 @@ pub(super) fn ab(arguments: &Arguments) -> Outcome {
     for path in made.iter().flatten().filter_map(|one| one.path.as_ref()) {
         eprintln!("saved: {}", path.display());
     }
-    let statuses = made.iter().flatten().map(Made::exit_status);
+    let statuses = made.iter().flatten().map(MeasuredRun::exit_status);
     let status = statuses.max().unwrap_or(exit::FAILED);
     let [Some(base), Some(new)] = made else {
         return Ok(status.max(exit::FAILED));
     };
-    let origin = |side: usize, made: &Made| {
+    let origin = |side: usize, made: &MeasuredRun| {
         let file = match &made.path {
             Some(path) => path.display().to_string(),
             None => specs[side].to_string(),
         };
         let column = Column {
             name: NAMES[side].to_owned(),
-            run: shown(made, &arguments.filters),
+            run: selected(made, &arguments.filters),
         };
         Origin::of(vec![file], column)
     };
@@ -162,11 +162,11 @@ fn specs(arguments: &Arguments) -> Result<[Spec; 2], String> {
 
 /// Why nothing of two targets can be compared, where their descriptions tell: one counts
 /// instructions and the other time.
-fn apart(base: &Known, new: &Known) -> Option<String> {
-    let exact = |target: &Known| match target {
-        Known::Linux => Some(false),
-        Known::Described(plan) => Some(plan.chosen.unit == Unit::Instructions),
-        Known::Serial { .. } | Known::Exec(_) | Known::File(_) => None,
+fn apart(base: &ResolvedTarget, new: &ResolvedTarget) -> Option<String> {
+    let exact = |target: &ResolvedTarget| match target {
+        ResolvedTarget::Linux => Some(false),
+        ResolvedTarget::Described(plan) => Some(plan.chosen.unit == Unit::Instructions),
+        ResolvedTarget::Serial { .. } | ResolvedTarget::Exec(_) | ResolvedTarget::File(_) => None,
     };
     let counts = |exact| if exact { "instructions" } else { "time" };
     let (of_base, of_new) = (exact(base)?, exact(new)?);
@@ -182,15 +182,17 @@ fn apart(base: &Known, new: &Known) -> Option<String> {
 }
 
 /// What is asked of one side.
-fn effort(both: &Effort, target: &Known, seed: u32) -> Effort {
+fn effort(both: &Effort, target: &ResolvedTarget, seed: u32) -> Effort {
     let runs = match target {
-        Known::Linux => None,
+        ResolvedTarget::Linux => None,
         // Two show that instructions are exact.
-        Known::Described(plan) if plan.chosen.unit == Unit::Instructions => {
+        ResolvedTarget::Described(plan) if plan.chosen.unit == Unit::Instructions => {
             Some(plan.chosen.runs.max(2))
         }
-        Known::Described(plan) => Some(plan.chosen.runs),
-        Known::Serial { .. } | Known::Exec(_) | Known::File(_) => Some(RUNS),
+        ResolvedTarget::Described(plan) => Some(plan.chosen.runs),
+        ResolvedTarget::Serial { .. } | ResolvedTarget::Exec(_) | ResolvedTarget::File(_) => {
+            Some(RUNS)
+        }
     };
     Effort {
         runs: both.runs.or(runs),
@@ -220,22 +222,22 @@ fn turns(runs: [u32; 2], seed: u32) -> Vec<Next> {
 /// Makes both runs and saves them; `None` for a side of which nothing was measured, and in place
 /// of both when the user stopped it before anything was.
 fn measure(
-    [(base, base_run), (new, new_run)]: [(Known, run::Arguments); 2],
+    [(base, base_run), (new, new_run)]: [(ResolvedTarget, run::Arguments); 2],
     seed: u32,
     interrupt: &Interrupt,
-) -> Result<Option<[Option<Made>; 2]>, Failure> {
+) -> Result<Option<[Option<MeasuredRun>; 2]>, Failure> {
     let progress = Progress::new();
-    let Some(base) = ready(base, &base_run, interrupt, &progress)? else {
+    let Some(base) = prepare(base, &base_run, interrupt, &progress)? else {
         return Ok(None);
     };
-    let Some(new) = ready(new, &new_run, interrupt, &progress)? else {
+    let Some(new) = prepare(new, &new_run, interrupt, &progress)? else {
         return Ok(None);
     };
     let (mut sides, asked) = ([base, new], [base_run, new_run]);
-    // One turn is for both.
-    let here = sides.iter().find(|side| side.place.is_here);
-    let place = &here.unwrap_or(&sides[0]).place;
-    let Some(_turn) = turn(place, asked[0].conditions.wait, interrupt, &progress)? else {
+    // One lock serves both.
+    let here = sides.iter().find(|side| side.target.is_here);
+    let target = &here.unwrap_or(&sides[0]).target;
+    let Some(_lock) = lock_machine(target, asked[0].conditions.wait, interrupt, &progress)? else {
         return Ok(None);
     };
     let started = SystemTime::now();
@@ -243,8 +245,11 @@ fn measure(
     let runs = sides.each_ref().map(|side| side.plan.runs);
     let turns = turns(runs, seed);
     let saving = |side: usize| {
-        let what = format!("{}-{}", sides[side].place.name, NAMES[side]);
-        Saving::begin(&asked[side], &store::name(started, &what, seed))
+        let what = format!("{}-{}", sides[side].target.name, NAMES[side]);
+        Saving::begin(
+            &asked[side].destination(),
+            &store::name(started, &what, seed),
+        )
     };
     let mut savings = [saving(0)?, saving(1)?];
     let facts = |side: usize| {
@@ -267,7 +272,7 @@ fn measure(
     drop(progress);
     let (base_made, new_made) = (base_recording.finish(), new_recording.finish());
     let [base_saving, new_saving] = savings;
-    let orders = sides.each_ref().map(Ready::orders);
+    let orders = sides.each_ref().map(Prepared::orders);
     let made = [
         base_saving.conclude(base_made, base, orders[0]),
         new_saving.conclude(new_made, new, orders[1]),

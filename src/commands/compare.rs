@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::arguments::{percent, without_sign};
-use super::input::saved;
+use super::input::read_run;
 use super::output::{print, style};
 use super::{budget, exit, reference as published, Failure, Outcome};
 use crate::base::number::plural;
@@ -385,7 +385,7 @@ fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Side, Failure> {
             runs.push(reference.run().map_err(Failure::Usage)?);
             figures = Some(reference.figures().map_err(Failure::Failed)?);
         } else {
-            runs.push(saved(path)?);
+            runs.push(read_run(path)?);
         }
         // Counted twice, the same replicates would look like more certainty.
         let file = fs::canonicalize(path).unwrap_or_else(|_| (*path).to_owned());

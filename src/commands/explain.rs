@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::arguments::spec;
-use super::input::{chosen, saved};
+use super::input::{path_or_latest, read_run};
 use super::output::{print, style};
 use super::{reference as published, Failure, Outcome};
 use crate::files::reference::{self, Figure, Reference};
@@ -57,8 +57,8 @@ pub(super) fn explain(arguments: &Arguments) -> Outcome {
     let (explanation, origin) = if let Some(reference) = named {
         of_dataset(&arguments.id, &reference?, &compositions)?
     } else {
-        let path = chosen(arguments.file.as_deref(), &arguments.on)?;
-        let run = saved(&path)?;
+        let path = path_or_latest(arguments.file.as_deref(), &arguments.on)?;
+        let run = read_run(&path)?;
         of_run(
             &arguments.id,
             &run,

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::target::plan_target;
+use super::target::resolve;
 use super::{import, interrupt, Failure};
 use crate::base::text::plain;
 use crate::files::store;
@@ -14,12 +14,12 @@ use crate::stream::session::Reader;
 use crate::target::spec::Spec;
 
 /// The file that the user names, or the latest run of a target.
-pub(super) fn chosen(file: Option<&Path>, on: &Spec) -> Result<PathBuf, Failure> {
+pub(super) fn path_or_latest(file: Option<&Path>, on: &Spec) -> Result<PathBuf, Failure> {
     if let Some(path) = file {
         return Ok(path.to_owned());
     }
-    tell_left_over();
-    let target = plan_target(on, &interrupt()?)?.target();
+    report_interrupted_runs();
+    let target = resolve(on, &interrupt()?)?.target();
     let latest = store::latest(&target).map_err(Failure::Failed)?;
     if let Some(notice) = latest.notice {
         eprintln!("kernmark: {}", plain(&notice));
@@ -28,7 +28,7 @@ pub(super) fn chosen(file: Option<&Path>, on: &Spec) -> Result<PathBuf, Failure>
 }
 
 /// Tells of runs that were cut off.
-pub(super) fn tell_left_over() {
+pub(super) fn report_interrupted_runs() {
     let parts = store::left_over();
     if let Some((last, others)) = parts.split_last() {
         let more = match others.len() {
@@ -43,7 +43,7 @@ pub(super) fn tell_left_over() {
 }
 
 /// A saved run, or the results of another tool as one.
-pub(super) fn saved(path: &Path) -> Result<Run, Failure> {
+pub(super) fn read_run(path: &Path) -> Result<Run, Failure> {
     let failed = |why: String| Failure::Failed(format!("{}: {why}", path.display()));
     let mut reader = Reader::new();
     // It may be a pipe: both are looked for at once.

@@ -6,8 +6,11 @@ use clap::Args;
 
 use super::arguments::{spec, Format, ON, ON_LONG};
 use super::output::{print, style};
-use super::target::{plan_target, prepare, Wanted};
-use super::{coverage, exit, interrupt, picked, reference as published, select, Failure, Outcome};
+use super::target::{open, resolve, OpenOptions};
+use super::{
+    coverage, exit, interrupt, is_selected, reference as published, verify_filters, Failure,
+    Outcome,
+};
 use crate::export;
 use crate::files::reference::{counterparts, Reference};
 use crate::measure::{self, progress::Progress};
@@ -55,24 +58,24 @@ pub(super) fn list(arguments: &Arguments) -> Outcome {
     }
     let interrupt = interrupt()?;
     let progress = Progress::new();
-    let wanted = Wanted {
+    let options = OpenOptions {
         silence: None,
         sessions: None,
         progress: &progress,
     };
-    let plan = plan_target(&arguments.on, &interrupt)?;
-    let Some(mut place) = prepare(plan, &wanted, &interrupt)? else {
+    let target = resolve(&arguments.on, &interrupt)?;
+    let Some(mut target) = open(target, &options, &interrupt)? else {
         return Ok(exit::INTERRUPTED);
     };
-    let Some(catalog) = measure::catalog(place.target.as_mut()).map_err(Failure::Failed)? else {
+    let Some(catalog) = measure::catalog(target.target.as_mut()).map_err(Failure::Failed)? else {
         return Ok(exit::INTERRUPTED);
     };
     drop(progress);
-    select(&catalog.entries, &arguments.filters)?;
+    verify_filters(&catalog.entries, &arguments.filters)?;
     let entries: Vec<Entry> = catalog
         .entries
         .into_iter()
-        .filter(|entry| picked(&entry.metric, &arguments.filters))
+        .filter(|entry| is_selected(&entry.metric, &arguments.filters))
         .collect();
     let text = match arguments.format {
         Format::Table => terminal::catalog(&entries, &style()),

@@ -6,8 +6,9 @@ use clap::Args;
 
 use super::arguments::{Conditions, Effort, Format, ON_LONG};
 use super::output::{formatted_matrix, print};
-use super::run::{self, measure_target, shown, Made};
-use super::target::{check, plan_target};
+use super::run::{self, measure_target, selected};
+use super::saving::MeasuredRun;
+use super::target::resolve;
 use super::{exit, interrupt, Failure, Outcome};
 use crate::judge::matrix::Column;
 use crate::target::spec::{Spec, DEFAULT};
@@ -64,13 +65,13 @@ pub(super) fn matrix(arguments: &Arguments) -> Outcome {
     let interrupt = interrupt()?;
     // A typo in the last column is found before the first is measured.
     for run in &runs {
-        check(&plan_target(&run.on, &interrupt)?, run)?;
+        run.check(&resolve(&run.on, &interrupt)?)?;
     }
     let mut columns = Vec::new();
     let mut status = exit::OK;
     let mut failure = None;
     for (run, Wanted { name, spec }) in runs.iter().zip(wanted) {
-        let made = match measure_target(&spec, run, &interrupt) {
+        let made = match measure_target(run, &interrupt) {
             Ok(Some(made)) => made,
             Ok(None) => {
                 status = exit::INTERRUPTED;
@@ -87,7 +88,7 @@ pub(super) fn matrix(arguments: &Arguments) -> Outcome {
         status = status.max(made.exit_status());
         columns.push(Column {
             name,
-            run: shown(&made, &arguments.filters),
+            run: selected(&made, &arguments.filters),
         });
         if status == exit::INTERRUPTED {
             break;
@@ -99,7 +100,7 @@ pub(super) fn matrix(arguments: &Arguments) -> Outcome {
     failure.map_or(Ok(status), Err)
 }
 
-fn tell(made: &Made) {
+fn tell(made: &MeasuredRun) {
     if let Some(path) = &made.path {
         eprintln!("saved: {}", path.display());
     }

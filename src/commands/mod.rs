@@ -147,11 +147,11 @@ fn interrupt() -> Result<Interrupt, Failure> {
 }
 
 /// Checks that each filter selects something of the catalog.
-fn select(catalog: &[Entry], filters: &[String]) -> Result<(), Failure> {
+fn verify_filters(catalog: &[Entry], filters: &[String]) -> Result<(), Failure> {
     let ids: Vec<&str> = catalog.iter().map(|entry| entry.metric.as_str()).collect();
     filter::verify(filters, &ids).map_err(Failure::Usage)
 }
-fn picked(metric: &str, filters: &[String]) -> bool {
+fn is_selected(metric: &str, filters: &[String]) -> bool {
     let selects = |filter: &String| filter::matches(filter, metric);
     filters.is_empty() || filters.iter().any(selects)
 }

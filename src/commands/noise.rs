@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::arguments::{spec, Conditions, Effort, ON, ON_LONG};
 use super::output::{print, style};
-use super::run::{self, measure_target, shown};
+use super::run::{self, measure_target, selected};
 use super::{exit, interrupt, Failure, Outcome};
 use crate::files::store;
 use crate::judge::noise::Noise;
@@ -55,7 +55,7 @@ pub(super) fn noise(arguments: &Arguments) -> Outcome {
             conditions: arguments.conditions.clone(),
             ..run::Arguments::default()
         };
-        let Some(made) = measure_target(&arguments.on, &run, &interrupt)? else {
+        let Some(made) = measure_target(&run, &interrupt)? else {
             return Ok(exit::INTERRUPTED);
         };
         let saved = made.path.as_ref().map(|path| path.display().to_string());
@@ -69,7 +69,7 @@ pub(super) fn noise(arguments: &Arguments) -> Outcome {
             return Ok(made.exit_status());
         }
         status = status.max(made.exit_status());
-        runs.push(shown(&made, &arguments.filters));
+        runs.push(selected(&made, &arguments.filters));
     }
     let noise = Noise::of(&runs).ok_or_else(|| {
         let why = "the conditions of these runs differ (kernmark compare names them), so nothing \

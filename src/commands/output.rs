@@ -66,3 +66,9 @@ pub(super) fn print(bytes: &[u8]) -> Outcome {
         _ => Ok(exit::OK),
     }
 }
+
+/// Prints a report to standard error, because standard output carries something else.
+pub(super) fn eprint(text: &str) {
+    // If standard error cannot be written, nobody reads it, and the exit status says the rest.
+    let _ = io::stderr().write_all(text.as_bytes());
+}

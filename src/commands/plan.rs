@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::arguments::{percent, spec, without_sign};
-use super::input::{chosen, saved};
+use super::input::{path_or_latest, read_run};
 use super::output::{print, style};
 use super::targets::TargetsFormat;
-use super::{picked, Failure, Outcome};
+use super::{is_selected, Failure, Outcome};
 use crate::judge::plan::{Plan, Question};
 use crate::stream::filter;
 use crate::target::spec::Spec;
@@ -72,11 +72,11 @@ pub(super) fn plan(arguments: &Arguments) -> Outcome {
             report::plan::percent(question.margin)
         )));
     }
-    let path = chosen(arguments.file.as_deref(), &arguments.on)?;
-    let pilot = saved(&path)?;
+    let path = path_or_latest(arguments.file.as_deref(), &arguments.on)?;
+    let pilot = read_run(&path)?;
     let ids: Vec<&str> = pilot.metrics.iter().map(|one| one.id.as_str()).collect();
     filter::verify(&arguments.filters, &ids).map_err(Failure::Usage)?;
-    let plan = Plan::of(&pilot, question, |id| picked(id, &arguments.filters));
+    let plan = Plan::of(&pilot, question, |id| is_selected(id, &arguments.filters));
     let file = path.display().to_string();
     let text = match arguments.format {
         TargetsFormat::Table => report::plan::table(&plan, &file, &pilot, &style()),

@@ -27,7 +27,7 @@ pub(super) fn list(filters: &[String], format: Format) -> Outcome {
             Reference::named(filter).map_err(Failure::Usage)?;
         }
     }
-    datasets.retain(|dataset| super::picked(&dataset.name, filters));
+    datasets.retain(|dataset| super::is_selected(&dataset.name, filters));
     let counted: Result<Vec<(Dataset, usize)>, String> = datasets
         .into_iter()
         .map(|dataset| {

@@ -8,16 +8,18 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 
 use super::arguments::{seconds, spec, Conditions, Effort, Format, RunFormat, ON, ON_LONG};
-use super::input::tell_left_over;
-use super::output::{formatted, print, style};
-use super::saving::Saving;
-use super::target::{check, plan_target, prepare, turn, Kind, Known, Place, Wanted};
-use super::{budget, exit, interrupt, picked, select, Failure, Outcome};
+use super::input::report_interrupted_runs;
+use super::output::{eprint, formatted, print, style};
+use super::saving::{Destination, MeasuredRun, Saving};
+use super::target::{
+    self, lock_machine, open, resolve, Kind, OpenOptions, OpenTarget, ResolvedTarget,
+};
+use super::{budget, exit, interrupt, is_selected, verify_filters, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
 use crate::files::store;
 use crate::judge::summary::summarise;
 use crate::measure::progress::{self, Position, Progress};
-use crate::measure::{self, Catalog, End, Measured, Measurement, Plan, Recording, Work};
+use crate::measure::{self, Catalog, Measurement, Plan, Recording, Work};
 use crate::report;
 use crate::stream::filter;
 use crate::stream::run::{Fact, Run, Unit, FILTERS};
@@ -79,43 +81,16 @@ pub struct Arguments {
 /// Least time that a batched sample lasts on Linux, twice over, in nanoseconds.
 const EPOCH_NS: u32 = 20_000;
 
-/// A run that was made.
-#[derive(Debug)]
-pub struct Made {
-    /// All of it, as it is saved.
-    pub run: Run,
-    /// How measuring went; its notices have been shown.
-    pub measured: Measured,
-    /// Where it was saved.
-    pub path: Option<PathBuf>,
-    /// Whether it was saved, or was not to be.
-    pub kept: bool,
-    /// What orders the target takes.
-    pub orders: Orders,
-}
-
-impl Made {
-    /// The exit status that it deserves.
-    #[must_use]
-    pub fn exit_status(&self) -> u8 {
-        match self.measured.end {
-            End::Interrupted => exit::INTERRUPTED,
-            End::Complete if self.kept && !self.measured.partial => exit::of_run(&self.run),
-            End::Complete | End::GivenUp => exit::FAILED,
-        }
-    }
-}
-
-/// Measures what the arguments say, saves the run and shows it.
+/// Measures a target, saves the run and shows it.
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let interrupt = interrupt()?;
-    // What is wrong with it is said before anything is measured.
+    // A faulty budget is reported before anything is measured.
     let budget = budget::read(arguments.budget.as_deref())?;
-    let Some(made) = measure_target(&arguments.on, arguments, &interrupt)? else {
+    let Some(made) = measure_target(arguments, &interrupt)? else {
         return Ok(exit::INTERRUPTED);
     };
     let judgement = budget.map(|budget| budget.judge(&made.run)).transpose();
-    let shown = shown(&made, &arguments.filters);
+    let shown = selected(&made, &arguments.filters);
     let text = match (&judgement, arguments.format) {
         (Ok(Some(judgement)), format) => budget::formatted_with(&shown, judgement, format),
         (_, RunFormat::Own(Format::Table)) if arguments.check => {
@@ -124,16 +99,19 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         (_, format) => formatted(&shown, format),
     };
     if let Ok(text) = &text {
-        print(text.as_bytes())?;
+        match arguments.destination() {
+            Destination::StandardOutput => eprint(text),
+            _ => drop(print(text.as_bytes())?),
+        }
     }
     if let Some(path) = &made.path {
         eprintln!("saved: {}", path.display());
     }
-    // A run that was not saved has named what it left.
-    if made.kept {
-        tell_left_over();
+    // If saving failed, the user already knows which file is left.
+    if !made.is_lost {
+        report_interrupted_runs();
     }
-    // Only now, because a run that a format cannot hold is saved all the same.
+    // Only now: a run that the format cannot hold has been saved all the same.
     text?;
     let metrics = made.run.metrics.iter().map(|metric| &metric.id);
     let entries = made.run.catalog.iter().map(|entry| &entry.metric);
@@ -143,36 +121,54 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     Ok(budget::graver(made.exit_status(), judgement.as_ref()))
 }
 
-/// The part of a run that the filters select: a target without orders measures more.
-pub(super) fn shown(made: &Made, filters: &[String]) -> Run {
-    let mut shown = made.run.clone();
-    if made.orders == Orders::None {
-        let selected = |id: &str| id == crate::stream::run::CLOCK || picked(id, filters);
-        shown.metrics.retain(|metric| selected(&metric.id));
-        shown.catalog.retain(|entry| selected(&entry.metric));
+impl Arguments {
+    /// Where the run is saved.
+    pub(super) fn destination(&self) -> Destination {
+        let is_saved_already = matches!(&self.on, Spec::File(path) if path.is_file());
+        match &self.output {
+            Some(path) => Destination::named(path),
+            None if self.check || is_saved_already => Destination::Nowhere,
+            None => Destination::Directory,
+        }
     }
-    shown
+
+    /// Checks, before anything is measured, that the target can be measured this way and that the
+    /// run can be saved.
+    pub(super) fn check(&self, target: &ResolvedTarget) -> Result<(), Failure> {
+        target::check(target, &self.on, &self.effort, &self.conditions)?;
+        self.destination().check()
+    }
 }
 
-/// Makes a run of a target and saves it as the arguments say; what the user should know of it goes
-/// to standard error. `None` when the user stopped it before anything was measured.
+/// The metrics of a run that the filters select. A target that takes no orders measures more.
+pub(super) fn selected(made: &MeasuredRun, filters: &[String]) -> Run {
+    let mut selected = made.run.clone();
+    if made.orders == Orders::None {
+        let stays = |id: &str| id == crate::stream::run::CLOCK || is_selected(id, filters);
+        selected.metrics.retain(|metric| stays(&metric.id));
+        selected.catalog.retain(|entry| stays(&entry.metric));
+    }
+    selected
+}
+
+/// Measures a target and saves the run. Notices go to standard error. Returns `None` if the user
+/// stopped the run before anything was measured.
 ///
 /// # Errors
 ///
 /// The arguments make no sense for this target, or nothing can be measured.
-pub fn measure_target(
-    spec: &Spec,
+pub(super) fn measure_target(
     arguments: &Arguments,
     interrupt: &Interrupt,
-) -> Result<Option<Made>, Failure> {
-    let target = plan_target(spec, interrupt)?;
-    check(&target, arguments)?;
+) -> Result<Option<MeasuredRun>, Failure> {
+    let target = resolve(&arguments.on, interrupt)?;
+    arguments.check(&target)?;
     let progress = Progress::new();
-    let Some(mut ready) = ready(target, arguments, interrupt, &progress)? else {
+    let Some(mut prepared) = prepare(target, arguments, interrupt, &progress)? else {
         return Ok(None);
     };
-    let Some(_turn) = turn(
-        &ready.place,
+    let Some(_lock) = lock_machine(
+        &prepared.target,
         arguments.conditions.wait,
         interrupt,
         &progress,
@@ -180,75 +176,75 @@ pub fn measure_target(
     else {
         return Ok(None);
     };
-    // Read only here: what was true before the wait need not be true any more.
+    // Read after the wait, which may have been long.
     let started = SystemTime::now();
-    let name = store::name(started, &ready.place.name, ready.plan.seed);
-    let mut saving = Saving::begin(arguments, &name)?;
-    let mut recording = Recording::new(&ready.facts(arguments, started), saving.out());
-    let measurement = ready.measurement(&arguments.filters, &mut recording);
+    let name = store::name(started, &prepared.target.name, prepared.plan.seed);
+    let mut saving = Saving::begin(&arguments.destination(), &name)?;
+    let mut recording = Recording::new(&prepared.facts(arguments, started), saving.out());
+    let measurement = prepared.measurement(&arguments.filters, &mut recording);
     let mut watch = |position: &Position| progress.show(&progress::line(position));
     let measured = measure::measure(measurement, &mut watch);
     let finished = recording.finish();
     drop(progress);
-    saving.conclude(finished, measured, ready.orders())
+    saving.conclude(finished, measured, prepared.orders())
 }
 
-/// A target that is ready, and what is to be measured of it.
-pub(super) struct Ready<'a> {
-    pub place: Place<'a>,
+/// An open target, and what to measure on it.
+pub(super) struct Prepared<'a> {
+    pub target: OpenTarget<'a>,
     pub plan: Plan,
-    /// `None` where the target takes no orders.
+    /// `None` if the target takes no orders.
     pub catalog: Option<Catalog>,
 }
 
-/// Prepares what the arguments say and gets its catalog; `None` when the user stopped it.
-pub(super) fn ready<'a>(
-    target: Known,
+/// Opens a target and reads its catalog; `None` if the user stopped that.
+pub(super) fn prepare<'a>(
+    target: ResolvedTarget,
     arguments: &Arguments,
     interrupt: &'a Interrupt,
     progress: &Progress,
-) -> Result<Option<Ready<'a>>, Failure> {
+) -> Result<Option<Prepared<'a>>, Failure> {
     let plan = plan(&target, arguments);
-    let wanted = Wanted {
+    let options = OpenOptions {
         silence: arguments.case_timeout,
         sessions: arguments.effort.runs,
         progress,
     };
-    let Some(mut place) = prepare(target, &wanted, interrupt)? else {
+    let Some(mut target) = open(target, &options, interrupt)? else {
         return Ok(None);
     };
-    let catalog = if place.target.orders() == Orders::None {
-        progress.show("listening");
+    let catalog = if target.target.orders() == Orders::None {
+        progress.show("waiting for records");
         None
     } else {
         progress.show("reading the catalog");
-        let Some(catalog) = measure::catalog(place.target.as_mut()).map_err(Failure::Failed)?
+        let Some(catalog) = measure::catalog(target.target.as_mut()).map_err(Failure::Failed)?
         else {
             return Ok(None);
         };
-        select(&catalog.entries, &arguments.filters)?;
+        verify_filters(&catalog.entries, &arguments.filters)?;
         Some(catalog)
     };
-    Ok(Some(Ready {
-        place,
+    Ok(Some(Prepared {
+        target,
         plan,
         catalog,
     }))
 }
 
-impl Ready<'_> {
+impl Prepared<'_> {
     pub(super) fn orders(&self) -> Orders {
-        self.place.target.orders()
+        self.target.target.orders()
     }
 
-    /// All that is known before it is measured.
+    /// Everything that is known before measuring.
     pub(super) fn facts(&self, arguments: &Arguments, started: SystemTime) -> Vec<Fact> {
-        let mut facts = self.place.facts();
-        facts.extend(own_facts(arguments, &self.plan, &self.place, started));
+        let mut facts = self.target.facts();
+        facts.extend(run_facts(arguments, &self.plan, &self.target, started));
         facts
     }
 
-    /// Records the catalog and begins to measure what the filters select.
+    /// Records the catalog and starts to measure what the filters select.
     pub(super) fn measurement<'a, 'b>(
         &'a mut self,
         filters: &[String],
@@ -259,30 +255,34 @@ impl Ready<'_> {
                 for line in lines {
                     recording.line(line);
                 }
-                let cases = measure::cases(entries, |entry| picked(&entry.metric, filters));
+                let cases = measure::cases(entries, |entry| is_selected(&entry.metric, filters));
                 Work::cases(entries, cases)
             }
             None => Work::Listen,
         };
-        let target = self.place.target.as_mut();
+        let target = self.target.target.as_mut();
         Measurement::new(target, self.plan.clone(), work, recording)
     }
 }
 
-pub(super) fn plan(target: &Known, arguments: &Arguments) -> Plan {
+pub(super) fn plan(target: &ResolvedTarget, arguments: &Arguments) -> Plan {
     let (runs, samples, seconds) = match (target, arguments.check, arguments.effort.quick) {
         // Three, so that what one stray interrupt spoils is not taken for a fault of the port.
-        (Known::Linux, true, _) => (3, 20, 10.0),
+        (ResolvedTarget::Linux, true, _) => (3, 20, 10.0),
         // One more than an interval needs, so that a replicate that is lost does not cost it.
-        (Known::Linux, _, true) => (7, 100, 4.2),
-        (Known::Linux, _, _) => (10, 500, 25.0),
-        (Known::Described(plan), true, _) => match plan.chosen.unit {
+        (ResolvedTarget::Linux, _, true) => (7, 100, 4.2),
+        (ResolvedTarget::Linux, _, _) => (10, 500, 25.0),
+        (ResolvedTarget::Described(plan), true, _) => match plan.chosen.unit {
             Unit::Instructions => (1, 20, 0.0),
             Unit::Cycles | Unit::Ticks => (plan.chosen.runs.min(3), 20, 0.0),
         },
-        (Known::Described(_), _, true) => (1, 100, 0.0),
-        (Known::Described(plan), _, _) => (plan.chosen.runs, plan.chosen.samples, 0.0),
-        (Known::Serial { .. } | Known::Exec(_) | Known::File(_), _, _) => (1, 0, 0.0),
+        (ResolvedTarget::Described(_), _, true) => (1, 100, 0.0),
+        (ResolvedTarget::Described(plan), _, _) => (plan.chosen.runs, plan.chosen.samples, 0.0),
+        (
+            ResolvedTarget::Serial { .. } | ResolvedTarget::Exec(_) | ResolvedTarget::File(_),
+            _,
+            _,
+        ) => (1, 0, 0.0),
     };
     let time = arguments
         .effort
@@ -291,14 +291,14 @@ pub(super) fn plan(target: &Known, arguments: &Arguments) -> Plan {
     Plan {
         runs: match target {
             // A file is read once, with as many sessions as are wanted of it.
-            Known::File(_) => 1,
+            ResolvedTarget::File(_) => 1,
             _ => arguments.effort.runs.unwrap_or(runs),
         },
         samples: arguments.effort.samples.unwrap_or(samples),
         time: (!time.is_zero()).then_some(time),
         seed: arguments.effort.seed.unwrap_or_else(|| fastrand::u32(..)),
         settings: match target {
-            Known::Linux => linux_settings(arguments),
+            ResolvedTarget::Linux => linux_settings(arguments),
             _ => Vec::new(),
         },
     }
@@ -318,14 +318,19 @@ fn linux_settings(arguments: &Arguments) -> Vec<(&'static str, String)> {
 }
 
 /// What the tool adds to what is known of the target: when, and how it was asked to measure.
-fn own_facts(arguments: &Arguments, plan: &Plan, place: &Place, started: SystemTime) -> Vec<Fact> {
+fn run_facts(
+    arguments: &Arguments,
+    plan: &Plan,
+    target: &OpenTarget,
+    started: SystemTime,
+) -> Vec<Fact> {
     let started = humantime::format_rfc3339_seconds(started).to_string();
     let mut facts = vec![Fact::new("started", started)];
     // Elsewhere the order of the cases is not chosen.
-    if place.kind == Kind::Linux {
+    if target.kind == Kind::Linux {
         facts.push(Fact::new("seed", plan.seed.to_string()));
     }
-    if place.kind != Kind::File {
+    if target.kind != Kind::File {
         facts.push(Fact::new("runs", plan.runs.to_string()));
     }
     if plan.samples > 0 {
@@ -336,7 +341,7 @@ fn own_facts(arguments: &Arguments, plan: &Plan, place: &Place, started: SystemT
             "time_budget",
             format!("{} s", time.as_secs_f64()),
         )),
-        None if place.kind == Kind::Linux => {
+        None if target.kind == Kind::Linux => {
             facts.push(Fact::new("time_budget", "unbounded"));
         }
         None => {}

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::arguments::{spec, RunFormat};
-use super::input::{chosen, saved};
+use super::input::{path_or_latest, read_run};
 use super::output::{formatted, print, style};
 use super::{budget, exit, reference as published, Failure, Outcome};
 use crate::report::terminal;
@@ -47,8 +47,8 @@ pub(super) fn show(arguments: &Arguments) -> Outcome {
     if let Some(dataset) = arguments.file.as_deref().and_then(published::named) {
         return published::show(&dataset?, arguments);
     }
-    let path = chosen(arguments.file.as_deref(), &arguments.on)?;
-    let run = saved(&path)?;
+    let path = path_or_latest(arguments.file.as_deref(), &arguments.on)?;
+    let run = read_run(&path)?;
     if let Some(id) = &arguments.metric {
         let ids: Vec<&str> = run.metrics.iter().map(|one| one.id.as_str()).collect();
         if !ids.contains(&id.as_str()) {

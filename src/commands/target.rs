@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The target that a command measures: found, checked, opened.
+//! The target that a command measures: a spec in, a target that is ready to be measured out.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{run, saving, Failure};
+use super::arguments::{Conditions, Effort};
+use super::Failure;
 use crate::base::interrupt::Interrupt;
 use crate::base::text::plain;
 use crate::files::store;
@@ -21,15 +22,15 @@ use crate::target::serial::Serial;
 use crate::target::spec::{Description, Spec};
 use crate::target::Target;
 
-/// Time without a record after which an agent counts as hung.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an agent may stay silent before it counts as hung.
+const SILENCE: Duration = Duration::from_secs(10);
 
 /// How long a run waits for another one to end.
-const WAIT: Duration = Duration::from_secs(120);
+const LOCK_WAIT: Duration = Duration::from_secs(120);
 
-/// A target that is known to exist, before anything is built or opened for it.
+/// A target that exists. Nothing has been built or opened for it yet.
 #[derive(Clone, Debug)]
-pub(super) enum Known {
+pub(super) enum ResolvedTarget {
     Linux,
     Described(Box<described::Plan>),
     Serial { device: PathBuf, baud: u32 },
@@ -37,30 +38,30 @@ pub(super) enum Known {
     File(PathBuf),
 }
 
-impl Known {
-    /// How its runs name it: its spec, with the board that is meant.
+impl ResolvedTarget {
+    /// Its spec, with the board that was chosen. Saved runs name their target this way.
     pub(super) fn target(&self) -> String {
         match self {
-            Known::Linux => store::LINUX.to_owned(),
-            Known::Described(plan) => plan.chosen.choice.to_string(),
-            Known::Serial { device, baud } => Spec::Serial {
+            ResolvedTarget::Linux => store::LINUX.to_owned(),
+            ResolvedTarget::Described(plan) => plan.chosen.choice.to_string(),
+            ResolvedTarget::Serial { device, baud } => Spec::Serial {
                 device: device.clone(),
                 baud: *baud,
             }
             .to_string(),
-            Known::Exec(command) => Spec::Exec(command.clone()).to_string(),
-            Known::File(path) => Spec::File(path.clone()).to_string(),
+            ResolvedTarget::Exec(command) => Spec::Exec(command.clone()).to_string(),
+            ResolvedTarget::File(path) => Spec::File(path.clone()).to_string(),
         }
     }
 
-    /// Its part of a file's name: `linux`, `freertos-m4-O3+canaries`, `serial`.
-    fn name(&self) -> String {
+    /// Its name within the name of a file: `linux`, `freertos-m4-O3+canaries`, `serial`.
+    fn file_name(&self) -> String {
         let plan = match self {
-            Known::Linux => return store::LINUX.to_owned(),
-            Known::Serial { .. } => return "serial".to_owned(),
-            Known::Exec(_) => return "exec".to_owned(),
-            Known::File(_) => return "file".to_owned(),
-            Known::Described(plan) => plan,
+            ResolvedTarget::Linux => return store::LINUX.to_owned(),
+            ResolvedTarget::Serial { .. } => return "serial".to_owned(),
+            ResolvedTarget::Exec(_) => return "exec".to_owned(),
+            ResolvedTarget::File(_) => return "file".to_owned(),
+            ResolvedTarget::Described(plan) => plan,
         };
         let choice = &plan.chosen.choice;
         let target = match &choice.target {
@@ -69,48 +70,48 @@ impl Known {
         };
         let variants = choice.variants.join("+");
         let parts = [&*target, &plan.chosen.board, &variants];
-        let told: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        told.join("-")
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("-")
     }
 }
 
-/// Looks up what a spec means.
-pub(super) fn plan_target(spec: &Spec, interrupt: &Interrupt) -> Result<Known, Failure> {
+/// Finds the target that a spec names.
+pub(super) fn resolve(spec: &Spec, interrupt: &Interrupt) -> Result<ResolvedTarget, Failure> {
     Ok(match spec {
-        Spec::Linux => Known::Linux,
+        Spec::Linux => ResolvedTarget::Linux,
         Spec::Described(choice) => {
             let plan = described::plan(choice, interrupt).map_err(Failure::Usage)?;
-            Known::Described(Box::new(plan))
+            ResolvedTarget::Described(Box::new(plan))
         }
-        Spec::Serial { device, baud } => Known::Serial {
+        Spec::Serial { device, baud } => ResolvedTarget::Serial {
             device: device.clone(),
             baud: *baud,
         },
-        Spec::Exec(command) => Known::Exec(command.clone()),
-        Spec::File(path) => Known::File(path.clone()),
+        Spec::Exec(command) => ResolvedTarget::Exec(command.clone()),
+        Spec::File(path) => ResolvedTarget::File(path.clone()),
     })
 }
 
-/// How a target is to be listened to.
-pub(super) struct Wanted<'a> {
-    /// Time without a record after which it counts as hung, where the user says one.
+/// How a target is opened.
+pub(super) struct OpenOptions<'a> {
+    /// How long it may stay silent before it counts as hung; `None`: the default.
     pub silence: Option<Duration>,
-    /// Sessions that are wanted of a file; `None`: all.
+    /// How many sessions to read from a file; `None`: all.
     pub sessions: Option<u32>,
-    /// Where to show what takes time.
+    /// Shows what takes time.
     pub progress: &'a Progress,
 }
 
 /// A target that is ready to be measured.
-pub(super) struct Place<'a> {
+pub(super) struct OpenTarget<'a> {
     pub target: Box<dyn Target + 'a>,
-    /// A name for the saved run.
+    /// Its name within the name of the saved run.
     pub name: String,
     pub kind: Kind,
-    /// Whether it runs on this machine, so that what else runs here disturbs it and what the
-    /// machine is belongs to the result.
+    /// Whether it runs on this machine. Then other work here disturbs it, and the facts of this
+    /// machine belong to the result.
     pub is_here: bool,
-    /// What is known of the target.
+    /// Facts about the target.
     facts: Vec<Fact>,
 }
 
@@ -123,52 +124,52 @@ pub(super) enum Kind {
     File,
 }
 
-/// Builds and opens what a target needs; `None` when the user stopped it.
-pub(super) fn prepare<'a>(
-    target: Known,
-    wanted: &Wanted,
+/// Builds what a target needs and opens it; `None` if the user stopped that.
+pub(super) fn open<'a>(
+    target: ResolvedTarget,
+    options: &OpenOptions,
     interrupt: &'a Interrupt,
-) -> Result<Option<Place<'a>>, Failure> {
-    let silence = wanted.silence.unwrap_or(PATIENCE);
+) -> Result<Option<OpenTarget<'a>>, Failure> {
+    let silence = options.silence.unwrap_or(SILENCE);
     let named = vec![Fact::new("target", target.target())];
     let is_here = match &target {
-        Known::Linux | Known::Exec(_) => true,
-        Known::Described(plan) => plan.chosen.here,
-        Known::Serial { .. } | Known::File(_) => false,
+        ResolvedTarget::Linux | ResolvedTarget::Exec(_) => true,
+        ResolvedTarget::Described(plan) => plan.chosen.here,
+        ResolvedTarget::Serial { .. } | ResolvedTarget::File(_) => false,
     };
-    let name = target.name();
+    let name = target.file_name();
     let (target, kind, facts): (Box<dyn Target + 'a>, _, _) = match target {
-        Known::Linux => {
+        ResolvedTarget::Linux => {
             let host = Host::new(silence, interrupt).map_err(Failure::Failed)?;
             (Box::new(host), Kind::Linux, Vec::new())
         }
-        Known::Described(plan) => {
+        ResolvedTarget::Described(plan) => {
             let what = format!("building {}", plan.chosen.choice);
-            wanted.progress.show(&what);
+            options.progress.show(&what);
             let prepared = Described::prepare(*plan, interrupt).map_err(Failure::Failed)?;
             let Some(mut target) = prepared else {
                 return Ok(None);
             };
-            if let Some(silence) = wanted.silence {
+            if let Some(silence) = options.silence {
                 target.set_silence(silence);
             }
             let facts = target.facts().to_vec();
             (Box::new(target), Kind::Described, facts)
         }
-        Known::Serial { device, baud } => {
+        ResolvedTarget::Serial { device, baud } => {
             let serial = Serial::new(&device, baud, silence, interrupt).map_err(Failure::Failed)?;
             (Box::new(serial), Kind::Serial, named)
         }
-        Known::Exec(command) => {
+        ResolvedTarget::Exec(command) => {
             let exec = Exec::new(command, silence, interrupt);
             (Box::new(exec), Kind::Exec, named)
         }
-        Known::File(path) => {
-            let saved = Saved::new(path, wanted.sessions, silence, interrupt);
+        ResolvedTarget::File(path) => {
+            let saved = Saved::new(path, options.sessions, silence, interrupt);
             (Box::new(saved), Kind::File, named)
         }
     };
-    Ok(Some(Place {
+    Ok(Some(OpenTarget {
         target,
         name,
         kind,
@@ -177,8 +178,8 @@ pub(super) fn prepare<'a>(
     }))
 }
 
-impl Place<'_> {
-    /// What is known of the tool, of the machine where it matters, and of the target.
+impl OpenTarget<'_> {
+    /// Facts about the tool, about this machine if the target runs on it, and about the target.
     pub(super) fn facts(&self) -> Vec<Fact> {
         let mut facts = if self.is_here {
             machine::facts(&Machine::read(Path::new("/")))
@@ -191,22 +192,23 @@ impl Place<'_> {
     }
 }
 
-/// Waits until no other kernmark measures on this machine; `None` when the user stopped it. What
-/// it holds keeps others away; it is empty where that is not needed or not possible.
-pub(super) fn turn(
-    place: &Place,
+/// Waits until no other kernmark measures on this machine; `None` if the user stopped that. The
+/// lock that is returned keeps others away. There is none if the target runs elsewhere, or if no
+/// file can be locked here.
+pub(super) fn lock_machine(
+    target: &OpenTarget,
     wait: Option<Duration>,
     interrupt: &Interrupt,
     progress: &Progress,
 ) -> Result<Option<Vec<Turn>>, Failure> {
-    if !place.is_here {
+    if !target.is_here {
         return Ok(Some(Vec::new()));
     }
-    let limit = wait.unwrap_or(WAIT);
+    let limit = wait.unwrap_or(LOCK_WAIT);
     let mut waiting = || {
         progress.clear();
         eprintln!(
-            "kernmark: another kernmark is measuring; waiting, {} s at most",
+            "kernmark: another kernmark is measuring; waiting for up to {} s",
             limit.as_secs_f64()
         );
     };
@@ -215,7 +217,7 @@ pub(super) fn turn(
         Waited::Unguarded(why) => {
             progress.clear();
             eprintln!(
-                "kernmark: nothing keeps another kernmark from measuring beside this one: {}",
+                "kernmark: cannot keep another kernmark from measuring at the same time: {}",
                 plain(&why)
             );
             Ok(Some(Vec::new()))
@@ -224,47 +226,45 @@ pub(super) fn turn(
     }
 }
 
-/// Refuses arguments that the target cannot heed, and a file that cannot be made.
-pub(super) fn check(target: &Known, arguments: &run::Arguments) -> Result<(), Failure> {
-    let mut ignored: Vec<(bool, &str)> = Vec::new();
-    let (here, hears) = match target {
-        Known::Linux => (true, true),
-        Known::Described(plan) => (false, plan.chosen.takes_orders()),
-        Known::Serial { .. } | Known::Exec(_) | Known::File(_) => (false, false),
+/// Rejects options that have no effect on the target, and a CPU that cannot be used.
+pub(super) fn check(
+    target: &ResolvedTarget,
+    spec: &Spec,
+    effort: &Effort,
+    conditions: &Conditions,
+) -> Result<(), Failure> {
+    let mut without_effect: Vec<(bool, &str)> = Vec::new();
+    let (is_here, takes_orders) = match target {
+        ResolvedTarget::Linux => (true, true),
+        ResolvedTarget::Described(plan) => (false, plan.chosen.takes_orders()),
+        ResolvedTarget::Serial { .. } | ResolvedTarget::Exec(_) | ResolvedTarget::File(_) => {
+            (false, false)
+        }
     };
-    if !here {
-        ignored.push((arguments.conditions.cpu.is_some(), "--cpu"));
-        ignored.push((arguments.conditions.no_realtime, "--no-realtime"));
+    if !is_here {
+        without_effect.push((conditions.cpu.is_some(), "--cpu"));
+        without_effect.push((conditions.no_realtime, "--no-realtime"));
     }
-    if !hears {
-        ignored.push((arguments.effort.samples.is_some(), "--samples"));
-        ignored.push((arguments.effort.quick, "--quick"));
-        ignored.push((arguments.effort.time_budget.is_some(), "--time-budget"));
+    if !takes_orders {
+        without_effect.push((effort.samples.is_some(), "--samples"));
+        without_effect.push((effort.quick, "--quick"));
+        without_effect.push((effort.time_budget.is_some(), "--time-budget"));
     }
-    if let Some((_, option)) = ignored.iter().find(|(given, _)| *given) {
-        return Err(Failure::Usage(if hears {
-            format!(
-                "{option} is for this Linux only; leave it out with --on {}",
-                arguments.on
-            )
+    if let Some((_, option)) = without_effect.iter().find(|(given, _)| *given) {
+        return Err(Failure::Usage(if takes_orders {
+            format!("{option} works only for this Linux; leave it out with --on {spec}")
         } else {
-            format!(
-                "{} takes no orders, so {option} does nothing; leave it out",
-                arguments.on
-            )
+            format!("{spec} takes no orders, so {option} has no effect; leave it out")
         }));
     }
-    if let Some(cpu) = arguments.conditions.cpu {
+    if let Some(cpu) = conditions.cpu {
         let machine = Machine::read(Path::new("/"));
         if !machine.allowed.contains(&cpu) {
             return Err(Failure::Usage(format!(
-                "CPU {cpu} is not one that this process may use: {}",
+                "this process may not use CPU {cpu}; it may use {}",
                 machine::format_cpu_list(&machine.allowed)
             )));
         }
     }
-    arguments
-        .output
-        .as_deref()
-        .map_or(Ok(()), saving::check_path)
+    Ok(())
 }
