@@ -318,12 +318,19 @@ fn what_makes_no_sense_is_refused_before_anything_is_measured() {
     for (arguments, why) in [
         (&["linux"][..], "<B>"),
         (&["linux", "no such thing"], "is no target"),
-        (&["linux", "file:a.km"], "kernmark compare takes saved runs"),
-        (&["--on", "linux", "default", "O3"], "has no variant but"),
+        (
+            &["linux", "file:a.km"],
+            "use kernmark compare for saved runs",
+        ),
+        (
+            &["--on", "linux", "default", "O3"],
+            "has no variants other than",
+        ),
         (&["linux", "linux", "no.such.metric"], "no.such.metric"),
-        (&["linux", "freertos"], "which are never compared"),
+        (&["linux", "freertos"], "which cannot be compared"),
         (&["exec:true", "exec:true", "--quick"], "takes no orders"),
         (&["linux", "exec:true", "--cpu", "0"], "--cpu"),
+        (&["linux", "linux", "-o", "-"], "-o needs a name"),
     ] {
         let seen = bed.run(&[&["ab"], arguments].concat());
         seen.expect(2, "", why);
@@ -452,7 +459,7 @@ fn how_far_unchanged_runs_lie_apart_is_the_least_margin_from_then_on() {
         (elsewhere, ""),
         (text.replace("exec:sh agent base", "exec:sh agent new"), ""),
         (text.replace("\"schema\": 2", "\"schema\": 3"), "version 3"),
-        ("{".to_owned(), "cannot use the floors in"),
+        ("{".to_owned(), "cannot use the noise floors in"),
     ] {
         fs::write(floors(&bed), &text).unwrap();
         let statuses = pairs.map(|(base, new)| {

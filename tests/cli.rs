@@ -268,9 +268,64 @@ fn a_run_of_some_metrics_does_not_hide_a_whole_one() {
 }
 
 #[test]
-fn without_a_command_everything_is_measured() {
+fn help_is_shown_and_nothing_measured_without_a_command() {
     let bed = Bed::new("cat whole", &[]);
-    bed.run(&[]).expect(0, "put", "saved: ");
+    bed.run(&[]).expect(2, "", "Usage: kernmark");
+    bed.run(&["help"]).expect(0, "Usage: kernmark", "");
+    bed.run(&["help", "run"])
+        .expect(0, "Usage: kernmark run", "");
+    assert!(bed.saved().is_empty() && !bed.path("orders").exists());
+}
+
+#[test]
+fn run_is_written_to_standard_output() {
+    let bed = Bed::new("cat whole", &[]);
+    let seen = bed.measure(&["-o", "-"]);
+    assert_eq!(seen.status, Some(0));
+    // The report goes elsewhere: what was written is the run, and nothing but it.
+    assert!(seen.err.contains("2 measured"), "{seen:?}");
+    assert!(
+        seen.out.lines().all(|line| line.contains("@km1")),
+        "{seen:?}"
+    );
+    assert!(bed.saved().is_empty());
+    bed.write("piped.km", &seen.out);
+    let piped = bed.path("piped.km");
+    bed.run(&["show", piped.to_str().unwrap()])
+        .expect(0, "2 measured", "");
+    bed.write("bench.txt", "BenchmarkA 100 5.0 ns/op\n");
+    let foreign = bed.path("bench.txt");
+    let imported = bed.run(&["import", foreign.to_str().unwrap(), "-o", "-"]);
+    imported.expect(0, "@km1", "1 measured");
+}
+
+#[test]
+fn json_is_short_for_the_format() {
+    let bed = Bed::new("cat whole", &[]);
+    bed.measure(&[]).expect(0, "put", "");
+    let long = bed.run(&["show", "--format", "json"]);
+    assert!(long.out.starts_with('{'), "{long:?}");
+    bed.run(&["show", "--json"]).expect(0, &long.out, "");
+    bed.run(&["show", "--json", "--format", "csv"])
+        .expect(2, "", "cannot be used with");
+}
+
+#[test]
+fn colour_is_as_the_user_says() {
+    let bed = Bed::new("cat whole", &[]);
+    bed.measure(&[]).expect(0, "put", "");
+    let coloured = |arguments: &[&str]| {
+        let seen = bed.run(&[&["show"], arguments].concat());
+        assert_eq!(seen.status, Some(0), "{seen:?}");
+        seen.out.contains('\x1b')
+    };
+    // Standard output is a pipe here.
+    assert!(!coloured(&[]));
+    assert!(!coloured(&["--color", "auto"]));
+    assert!(!coloured(&["--color=never"]));
+    assert!(coloured(&["--color=always"]));
+    bed.run(&["show", "--color", "perhaps"])
+        .expect(2, "", "perhaps");
 }
 
 #[test]
@@ -488,7 +543,8 @@ fn a_report_that_goes_to_no_terminal_is_as_wide_as_columns_says() {
 fn what_is_no_agent_is_named() {
     let bed = Bed::new("true", &[]);
     bed.write("catalog", "hello\n");
-    bed.run(&[]).expect(1, "", "is it an agent of kernmark?");
+    bed.run(&["run"])
+        .expect(1, "", "is it an agent of kernmark?");
     fs::remove_file(bed.path("agent")).unwrap();
     bed.run(&["list"]).expect(1, "", "KERNMARK_AGENT names it");
 }
@@ -518,7 +574,7 @@ fn arguments_that_make_no_sense_are_status_2_and_nothing_is_measured() {
     let to = |path: &Path| bed.run(&["run", "-o", path.to_str().unwrap()]);
     to(&path).expect(2, "", "not overwritten");
     assert_eq!(fs::read(&path).unwrap(), b"mine");
-    to(&bed.path("nowhere/run.km")).expect(2, "", "is no directory");
+    to(&bed.path("nowhere/run.km")).expect(2, "", "is not a directory");
     let orders = fs::read_to_string(bed.path("orders")).unwrap();
     assert!(orders.lines().all(|line| line == "list"), "{orders}");
 }
@@ -596,7 +652,7 @@ fn a_tool_that_is_killed_leaves_what_it_measured() {
         "{saved:?}"
     );
     let part = saved[0].to_str().unwrap();
-    let cut = format!("a run that was cut off: kernmark show {part}");
+    let cut = format!("an interrupted run is left: kernmark show {part}");
     bed.run(&["show"]).expect(1, "", &cut);
     let shown = bed.run(&["show", part, "--format", "csv"]);
     shown.expect(1, "clock.read,ok", "");
@@ -751,7 +807,7 @@ fn two_runs_on_one_machine_take_turns() {
     waited.expect(
         1,
         "",
-        "another kernmark is measuring; waiting, 0.2 s at most\n",
+        "another kernmark is measuring; waiting for up to 0.2 s\n",
     );
     waited.expect(1, "", "another kernmark is measuring, also after 0.2 s");
     let mut beside = one(&["clock"]);
@@ -791,7 +847,7 @@ fn a_run_that_nothing_can_guard_is_made_all_the_same() {
     let mut command = bed.command(&["run", "--runs", "1"]);
     command.env("KERNMARK_LOCK", "/proc/self/nowhere/lock");
     let seen = Seen::from(command.output().unwrap());
-    seen.expect(0, "put", "nothing keeps another kernmark");
+    seen.expect(0, "put", "cannot keep another kernmark from measuring");
 }
 
 /// The tool with its own agent.

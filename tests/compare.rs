@@ -1111,7 +1111,7 @@ fn what_cannot_be_read_never_passes() {
     }
     bed.expect("base", 2, "NEW");
     bed.expect("base new --fail-on anything", 2, "anything");
-    bed.expect("base new --margin 1001", 2, "per cent");
+    bed.expect("base new --margin 1001", 2, "not a percentage");
 }
 
 #[test]
@@ -1154,7 +1154,7 @@ fn a_summary_is_appended_and_stays_below_what_github_shows() {
     bed.expect(
         "base slow --summary summary.md",
         0,
-        "has no room for the summary",
+        "so the summary is not appended",
     );
     assert_eq!(fs::read(&summary).unwrap().len(), MIB);
     bed.expect(

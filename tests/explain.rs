@@ -295,7 +295,7 @@ fn a_metric_without_a_composition_is_refused_with_those_that_have_one() {
     let (status, message) = refused("syscall.null", &file);
     assert_eq!(status, Some(2));
     assert!(
-        message.contains("`syscall.null` has no composition"),
+        message.contains("the composition of `syscall.null` is not known"),
         "{message}"
     );
     assert!(message.contains("roundtrip.pipe.threads"), "{message}");
@@ -305,6 +305,8 @@ fn a_metric_without_a_composition_is_refused_with_those_that_have_one() {
         message.contains("did you mean roundtrip.pipe.threads"),
         "{message}"
     );
+    let (_, message) = refused("nonsense", &file);
+    assert_eq!(message, "kernmark: there is no metric `nonsense`\n");
     let (status, message) = refused("roundtrip.futex.threads", &file);
     assert_eq!(status, Some(1));
     assert!(
@@ -314,7 +316,7 @@ fn a_metric_without_a_composition_is_refused_with_those_that_have_one() {
     let (status, message) = refused("ipc", "reference:zircon/2018-01-02");
     assert_eq!(status, Some(2));
     assert!(
-        message.contains("nothing measured by zircon/2018-01-02 has one"),
+        message.contains("no metric of zircon/2018-01-02 has a known composition"),
         "{message}"
     );
 }

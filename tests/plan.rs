@@ -131,12 +131,9 @@ fn fewer_metrics_and_greater_changes_take_less() {
 fn what_makes_no_sense_is_refused() {
     let bed = Bed::new();
     for (arguments, why) in [
-        ("pilot --change 2", "lies within the margin of 2 %"),
-        (
-            "pilot --change 5 --margin 5",
-            "lies within the margin of 5 %",
-        ),
-        ("pilot --power 100", "per cent from 50 to 99"),
+        ("pilot --change 2", "is within the margin of 2 %"),
+        ("pilot --change 5 --margin 5", "is within the margin of 5 %"),
+        ("pilot --power 100", "not a percentage from 50 to 99"),
         ("pilot --only semapore", "did you mean semaphore"),
     ] {
         bed.run("100", arguments).expect(2, "", why);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `ab`: measures two targets in turns and compares them.
+//! The command `ab`: measures two targets alternately and compares them.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -28,17 +28,17 @@ use crate::target::spec::Spec;
 /// The arguments of `ab`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The base: a target as --on takes it elsewhere (linux, freertos:m4, exec:COMMAND); with
-    /// --on a variant (default, canaries+O3) or an option (key=value) of that target
+    /// The baseline: a target, in the forms of --on elsewhere (linux, freertos:m4, exec:COMMAND).
+    /// With --on, a variant (default, canaries+O3) or an option (key=value) of that target
     #[arg(value_name = "A")]
     pub base: String,
 
-    /// What it is compared with, given in the same way; the same as A shows what this machine
-    /// lets one see
+    /// What to compare with the baseline, in the same forms. Give A again to see the noise of this
+    /// machine
     #[arg(value_name = "B")]
     pub new: String,
 
-    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    /// Select metrics: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
 
@@ -46,47 +46,51 @@ pub struct Arguments {
     #[arg(long, value_name = "SPEC", long_help = ON_LONG)]
     pub on: Option<String>,
 
-    /// How much is measured: replicates and samples of each side, the time of both together.
+    /// How much is measured.
     #[command(flatten)]
     pub effort: Effort,
 
-    /// Under what conditions both are measured.
+    /// The conditions.
     #[command(flatten)]
     pub conditions: Conditions,
 
-    /// Save the runs in NAME-base.km and NAME-new.km, which must not exist [default: files below the
+    /// Save the runs as NAME-base.km and NAME-new.km, which must not exist [default: files in the
     /// data directory]
     #[arg(short, long, value_name = "NAME")]
     pub output: Option<PathBuf>,
 
-    /// How the two are compared.
+    /// How the runs are compared.
     #[command(flatten)]
     pub judging: Judging,
 }
 
-/// How the sides are called.
+/// The names of the sides.
 const NAMES: [&str; 2] = ["base", "new"];
 
-/// Replicates of each side where neither this Linux nor a description has a number of them.
+/// Replicates of each side if the target has no default of its own.
 const RUNS: u32 = 10;
 
-/// A replicate that is to be made.
+/// A replicate to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Next {
     /// 0 is the base, 1 the new side.
     side: usize,
-    /// In which block.
+    /// The number of its block.
     block: usize,
 }
 
-/// Measures both sides in turns, saves both runs and shows how they compare.
+/// Measures both sides alternately, saves both runs and compares them.
 pub(super) fn ab(arguments: &Arguments) -> Outcome {
     let specs = specs(arguments).map_err(Failure::Usage)?;
-    // A budget that cannot be read is told before anything is measured.
+    if arguments.output.as_deref() == Some(Path::new("-")) {
+        let why = "ab saves two runs, so -o needs a name and not standard output";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    // A faulty budget is reported before anything is measured.
     budget::read(arguments.judging.budget.as_deref())?;
     let interrupt = interrupt()?;
     let seed = arguments.effort.seed.unwrap_or_else(|| fastrand::u32(..));
-    // A typo in the second is found before anything is built for the first.
+    // Check both sides before anything is built for the first.
     let side = |side: usize| -> Result<(ResolvedTarget, run::Arguments), Failure> {
         let spec = &specs[side];
         let target = resolve(spec, &interrupt)?;
@@ -102,7 +106,7 @@ pub(super) fn ab(arguments: &Arguments) -> Outcome {
         Ok((target, run))
     };
     let sides = [side(0)?, side(1)?];
-    if let Some(why) = apart(&sides[0].0, &sides[1].0) {
+    if let Some(why) = incomparable(&sides[0].0, &sides[1].0) {
         return Err(Failure::Usage(why));
     }
     let Some(made) = measure(sides, seed, &interrupt)? else {
@@ -135,14 +139,14 @@ pub(super) fn ab(arguments: &Arguments) -> Outcome {
     })
 }
 
-/// Where the run of a side is saved when the user named both.
+/// The file of a side, from the name that the user gave for both.
 fn file(name: &Path, side: usize) -> PathBuf {
     let mut file = name.as_os_str().to_owned();
     file.push(format!("-{}.km", NAMES[side]));
     file.into()
 }
 
-/// What A and B are.
+/// The targets that A and B name.
 fn specs(arguments: &Arguments) -> Result<[Spec; 2], String> {
     let spec = |side: &str| -> Result<Spec, String> {
         let spec = match &arguments.on {
@@ -151,7 +155,7 @@ fn specs(arguments: &Arguments) -> Result<[Spec; 2], String> {
         };
         match spec {
             Spec::File(path) => Err(format!(
-                "{} is measured already; kernmark compare takes saved runs",
+                "{} is already measured; use kernmark compare for saved runs",
                 path.display()
             )),
             other => Ok(other),
@@ -160,9 +164,9 @@ fn specs(arguments: &Arguments) -> Result<[Spec; 2], String> {
     Ok([spec(&arguments.base)?, spec(&arguments.new)?])
 }
 
-/// Why nothing of two targets can be compared, where their descriptions tell: one counts
-/// instructions and the other time.
-fn apart(base: &ResolvedTarget, new: &ResolvedTarget) -> Option<String> {
+/// Why two targets cannot be compared, as far as their descriptions say: one is measured in
+/// instructions and the other in time.
+fn incomparable(base: &ResolvedTarget, new: &ResolvedTarget) -> Option<String> {
     let exact = |target: &ResolvedTarget| match target {
         ResolvedTarget::Linux => Some(false),
         ResolvedTarget::Described(plan) => Some(plan.chosen.unit == Unit::Instructions),
@@ -173,7 +177,7 @@ fn apart(base: &ResolvedTarget, new: &ResolvedTarget) -> Option<String> {
     let (base, new) = (base.target(), new.target());
     (of_base != of_new).then(|| {
         format!(
-            "{base} is measured in {} and {new} in {}, which are never compared; \
+            "{base} is measured in {} and {new} in {}, which cannot be compared; \
              `kernmark matrix --on '{base}' --on '{new}'` shows both",
             counts(of_base),
             counts(of_new)
@@ -181,11 +185,11 @@ fn apart(base: &ResolvedTarget, new: &ResolvedTarget) -> Option<String> {
     })
 }
 
-/// What is asked of one side.
+/// How much is measured of one side.
 fn effort(both: &Effort, target: &ResolvedTarget, seed: u32) -> Effort {
     let runs = match target {
         ResolvedTarget::Linux => None,
-        // Two show that instructions are exact.
+        // Two replicates are enough to show that the counts are exact.
         ResolvedTarget::Described(plan) if plan.chosen.unit == Unit::Instructions => {
             Some(plan.chosen.runs.max(2))
         }
@@ -202,25 +206,25 @@ fn effort(both: &Effort, target: &ResolvedTarget, seed: u32) -> Effort {
     }
 }
 
-/// The replicates of both sides in the order in which they are made: block by block, within a
-/// block at random.
-fn turns(runs: [u32; 2], seed: u32) -> Vec<Next> {
+/// The replicates of both sides in the order of measurement: block by block, in random order
+/// within a block.
+fn schedule(runs: [u32; 2], seed: u32) -> Vec<Next> {
     let runs = runs.map(|runs| runs as usize);
     let blocks = block_sizes(runs[0].min(runs[1])).len();
     let mut random = fastrand::Rng::with_seed(seed.into());
-    let mut turns = Vec::new();
+    let mut schedule = Vec::new();
     for block in 0..blocks {
         let size = |side: usize| runs[side] / blocks + usize::from(block < runs[side] % blocks);
         let of = |side: usize| vec![Next { side, block }; size(side)];
         let mut within = [of(0), of(1)].concat();
         random.shuffle(&mut within);
-        turns.extend(within);
+        schedule.extend(within);
     }
-    turns
+    schedule
 }
 
-/// Makes both runs and saves them; `None` for a side of which nothing was measured, and in place
-/// of both when the user stopped it before anything was.
+/// Measures and saves both runs. A side is `None` if nothing of it was measured; the result is
+/// `None` if the user stopped before anything was measured.
 fn measure(
     [(base, base_run), (new, new_run)]: [(ResolvedTarget, run::Arguments); 2],
     seed: u32,
@@ -243,7 +247,7 @@ fn measure(
     let started = SystemTime::now();
     let filters = &asked[0].filters;
     let runs = sides.each_ref().map(|side| side.plan.runs);
-    let turns = turns(runs, seed);
+    let schedule = schedule(runs, seed);
     let saving = |side: usize| {
         let what = format!("{}-{}", sides[side].target.name, NAMES[side]);
         Saving::begin(
@@ -268,7 +272,7 @@ fn measure(
         new.measurement(filters, &mut new_recording),
     ];
     let name = store::measurement(started, seed);
-    let [base, new] = in_turns(measurements, &turns, &name, &progress);
+    let [base, new] = measure_alternately(measurements, &schedule, &name, &progress);
     drop(progress);
     let (base_made, new_made) = (base_recording.finish(), new_recording.finish());
     let [base_saving, new_saving] = savings;
@@ -290,22 +294,23 @@ fn measure(
     }
 }
 
-/// Makes the replicates in their turns, until a side has no time left, fails or is interrupted.
-fn in_turns(
+/// Measures the replicates in the order of the schedule, until a side runs out of time, fails or is
+/// interrupted.
+fn measure_alternately(
     mut sides: [Measurement; 2],
-    turns: &[Next],
+    schedule: &[Next],
     name: &str,
     progress: &Progress,
 ) -> [Result<Measured, String>; 2] {
     let mut ends = [Ok(End::Complete), Ok(End::Complete)];
     let mut positions = [(0, None, Duration::ZERO); 2];
-    for (at, &Next { side, block }) in turns.iter().enumerate() {
+    for (at, &Next { side, block }) in schedule.iter().enumerate() {
         sides[side].block(&format!("{name} {block}"));
         let end = sides[side].replicate(&mut |position| {
             positions[side] = (position.done, position.total, position.time);
             progress.show(&line(position.case, NAMES[side], &positions));
         });
-        let has_more = turns[at + 1..].iter().any(|next| next.side == side);
+        let has_more = schedule[at + 1..].iter().any(|next| next.side == side);
         match end {
             Ok(None) => {}
             Ok(Some(End::Complete)) if !has_more => {}
@@ -327,7 +332,7 @@ fn in_turns(
     ]
 }
 
-/// How far both sides are, of which one is being measured.
+/// The progress of both sides, and which one is being measured.
 fn line(case: &str, side: &str, positions: &[(usize, Option<usize>, Duration); 2]) -> String {
     let [(base_done, base_total, base_time), (new_done, new_total, new_time)] = positions;
     let both = Position {
@@ -345,7 +350,7 @@ mod tests {
 
     #[test]
     fn each_block_holds_its_share_of_both_sides() {
-        let made = turns([10, 10], 1);
+        let made = schedule([10, 10], 1);
         assert_eq!(made.len(), 20);
         let sizes = |side: usize| -> Vec<usize> {
             let of = |block| {
@@ -356,9 +361,9 @@ mod tests {
         };
         assert_eq!((sizes(0), sizes(1)), (vec![2; 5], vec![2; 5]));
         assert!(made.is_sorted_by_key(|next| next.block));
-        assert_eq!(made, turns([10, 10], 1), "the seed says the order");
-        assert_ne!(made, turns([10, 10], 2));
-        let uneven = turns([10, 5], 1);
+        assert_eq!(made, schedule([10, 10], 1), "the seed says the order");
+        assert_ne!(made, schedule([10, 10], 2));
+        let uneven = schedule([10, 5], 1);
         let count = |side| uneven.iter().filter(|next| next.side == side).count();
         assert_eq!((count(0), count(1)), (10, 5));
     }

@@ -11,35 +11,84 @@ use clap::{Args, ValueEnum};
 use crate::export::{self, Foreign};
 use crate::target::spec::Spec;
 
-/// What `--on` takes, for people.
+/// The forms of `--on`.
 pub const ON: &str = "What to measure: linux, NAME[:BOARD][,variant=A+B][,OPTION=VALUE], \
     PATH.toml[:BOARD], serial:DEVICE[@BAUD], exec:COMMAND, file:PATH";
 
-/// The same, and what these are.
+/// The forms of `--on`, explained.
 pub const ON_LONG: &str = "What to measure: linux, NAME[:BOARD][,variant=A+B][,OPTION=VALUE], \
     PATH.toml[:BOARD], serial:DEVICE[@BAUD], exec:COMMAND, file:PATH
 
-linux is this machine. NAME is one that `kernmark targets` lists, PATH.toml a file like those: a \
-kernel that is built with the agent and runs in an emulator or on a board. A comma in a VALUE is \
-written twice. The others only have to \
-print records: over a serial line, from a shell command, from a file (- is standard input).";
+linux is this machine. NAME is a target that `kernmark targets` lists: a kernel that is built with \
+the agent and runs in an emulator or on a board. PATH.toml describes such a target. Write a comma \
+in a VALUE twice. The other forms read records from a serial line, from a shell command, or from a \
+file (- is standard input).";
 
-/// What the environment changes, for people.
+/// The environment variables, for the help and the man page.
 pub const ENVIRONMENT: &str = "\
-XDG_DATA_HOME   runs are saved in kernmark/runs below it, what `kernmark noise` finds in
-                kernmark/noise (default: ~/.local/share)
-XDG_CACHE_HOME  what is built for other kernels is kept in kernmark below it, and the agent where
-                programs must not run from memory (default: ~/.cache)
-XDG_CONFIG_HOME descriptions of targets are looked for in kernmark/targets below it (default:
-                ~/.config)
-KERNMARK_AGENT  a program to run in place of the built-in agent
-KERNMARK_LOCK   the file that keeps two runs apart (default: kernmark.lock in /dev/shm, /run/lock
-                or /tmp); a file of its own lets a run measure beside another
-COLUMNS         how wide reports are (default: as the terminal, or 100)
-NO_COLOR        no colours when set
+XDG_DATA_HOME    runs are saved in kernmark/runs below it, noise floors in kernmark/noise
+                 (default: ~/.local/share)
+XDG_CACHE_HOME   images of other kernels are built in kernmark below it, and the agent is kept there
+                 if it cannot run from memory (default: ~/.cache)
+XDG_CONFIG_HOME  kernmark/targets below it may hold descriptions of targets (default: ~/.config)
+KERNMARK_AGENT   a program to run instead of the built-in agent
+KERNMARK_LOCK    the file that keeps two runs from measuring at the same time; runs with different
+                 files do not wait for each other (default: kernmark.lock in /dev/shm, /run/lock
+                 or /tmp)
+COLUMNS          the width of reports (default: the terminal's, or 100)
+NO_COLOR         no colours when set, unless --color says otherwise
 ";
 
-/// How a result is printed.
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The format of a result.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Printed<F: Choice> {
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t)]
+    format: F,
+
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl<F: Choice> Printed<F> {
+    /// The format that the user chose.
+    pub fn format(&self) -> F {
+        if self.json {
+            F::JSON
+        } else {
+            self.format
+        }
+    }
+}
+
+/// A set of formats, with JSON among them.
+pub trait Choice: ValueEnum + Copy + Default + Send + Sync + 'static {
+    /// JSON.
+    const JSON: Self;
+}
+
+impl Choice for Format {
+    const JSON: Self = Format::Json;
+}
+
+impl Choice for RunFormat {
+    const JSON: Self = RunFormat::Own(Format::Json);
+}
+
+/// The formats of most results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// A table for people
@@ -53,12 +102,12 @@ pub enum Format {
     Md,
 }
 
-/// How a run is printed.
+/// The formats of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum RunFormat {
-    /// As every result can be.
+    /// A format of most results.
     Own(Format),
-    /// In a format of other programs.
+    /// The format of another program.
     Foreign(&'static Foreign),
 }
 
@@ -94,74 +143,75 @@ impl ValueEnum for RunFormat {
 /// How much is measured.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Effort {
-    /// Fewer replicates, fewer samples: this Linux is done within 5 s, what --on names makes one
-    /// replicate and takes as long as that needs
+    /// Measure fewer replicates with fewer samples: 5 s for this Linux, one replicate of any other
+    /// target
     #[arg(long)]
     pub quick: bool,
 
-    /// Replicates: processes or boots that each measure everything afresh [default: 10; quick: 7;
-    /// check: 3; --on: as its description says, or 1; --on, quick: 1]
+    /// Replicates: processes or boots, each of which measures everything afresh [default: 10 for
+    /// this Linux, as its description says or 1 for other targets; with --quick 7 and 1; with
+    /// --check 3 at most]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
 
-    /// Most samples of each case in a replicate [default: 500; quick: 100; check: 20;
-    /// --on: as its description says]
+    /// Samples of each case in a replicate, at most [default: 500 for this Linux, as its
+    /// description says for other targets; with --quick 100; with --check 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=1_000_000))]
     pub samples: Option<u32>,
 
-    /// Seconds that the whole run may take; 0 is no bound [default: 25; quick: 4.2; check: 10;
-    /// --on: 0]
+    /// Limit the whole run to S seconds; 0 is no limit [default: 25 for this Linux, with --quick
+    /// 4.2, with --check 10; no limit for other targets]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub time_budget: Option<Duration>,
 
-    /// Seed of the order of cases [default: from the time]
+    /// Seed for the order of the cases [default: random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u32>,
 }
 
-/// Under what conditions is measured, and what of them is recorded.
+/// The conditions under which to measure.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Conditions {
-    /// CPU to measure on [default: the last one allowed]
+    /// CPU to measure on [default: the last one that this process may use]
     #[arg(long, value_name = "N")]
     pub cpu: Option<u32>,
 
-    /// Never use real-time priority, also where it is permitted
+    /// Do not use real-time priority, even if it is permitted
     #[arg(long)]
     pub no_realtime: bool,
 
-    /// Seconds to wait while another kernmark measures on this machine [default: 120]
+    /// Wait up to S seconds while another kernmark measures on this machine [default: 120]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub wait: Option<Duration>,
 
-    /// Record the host's name in the run
+    /// Record the host name in the run
     #[arg(long)]
     pub host_name: bool,
 }
 
-/// A percentage, as a share.
+/// Parses a percentage from 0 to 1000; returns it as a fraction.
 pub(super) fn percent(text: &str) -> Result<f64, String> {
     match without_sign(text).parse::<f64>() {
         Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("per cent from 0 to 1000 are needed".to_owned()),
+        _ => Err("not a percentage from 0 to 1000".to_owned()),
     }
 }
 
-/// `5` of `5%` and `5 %`.
+/// Removes the sign of `5%` and `5 %`.
 pub(super) fn without_sign(text: &str) -> &str {
     text.strip_suffix('%').map_or(text, str::trim_end)
 }
 
-/// A target.
+/// Parses a target.
 pub(super) fn spec(text: &str) -> Result<Spec, String> {
     text.parse()
 }
 
-/// Seconds, also with a fraction, from 0 to a day.
+/// Parses seconds, from 0 to a day; fractions are allowed.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err("seconds from 0 to 86400 are needed".to_owned()),
+        _ => Err("not a number of seconds from 0 to 86400".to_owned()),
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The option `--budget` of several commands: limits from a file, and what they make of a run.
+//! The option `--budget` of several commands: limits from a file in, judgements of a run out.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::judge::budget::{Budget, Judgement};
 use crate::stream::run::Run;
 use crate::{export, report};
 
-/// Reads a budget, where one is given.
+/// Reads a budget, if one is given.
 pub(super) fn read(path: Option<&Path>) -> Result<Option<Budget>, Failure> {
     let Some(path) = path else { return Ok(None) };
     let name = path.display().to_string();
@@ -22,14 +22,14 @@ pub(super) fn read(path: Option<&Path>) -> Result<Option<Budget>, Failure> {
     Ok(Some(budget))
 }
 
-/// Judges a run by the budget in a file, where one is given.
+/// Judges a run by the budget in a file, if one is given.
 pub(super) fn judge(path: Option<&Path>, run: &Run) -> Result<Option<Judgement>, Failure> {
     let judged = read(path)?.map(|budget| budget.judge(run));
     judged.transpose().map_err(Failure::Usage)
 }
 
-/// A run and what became of its budget. A format that has no place for that leaves it to standard
-/// error.
+/// A run with the judgement of its budget. If the format has no place for the judgement, it goes
+/// to standard error.
 pub(super) fn formatted_with(
     run: &Run,
     judgement: &Judgement,
@@ -50,9 +50,9 @@ pub(super) fn formatted_with(
     })
 }
 
-/// The exit status of a run or a comparison with its budget; what it deserves without one goes
-/// first, unless that is a verdict of a gate, of which the gravest counts.
-pub(super) fn graver(status: u8, judgement: Option<&Judgement>) -> u8 {
+/// Combines an exit status with that of a budget: 1, 2 and 130 take precedence, otherwise the
+/// lowest that is not 0 applies.
+pub(super) fn combined_status(status: u8, judgement: Option<&Judgement>) -> u8 {
     let Some(judgement) = judgement else {
         return status;
     };
@@ -61,7 +61,7 @@ pub(super) fn graver(status: u8, judgement: Option<&Judgement>) -> u8 {
     } else if judgement.count("inconclusive") > 0 {
         exit::INCONCLUSIVE
     } else if judgement.checks.is_empty() {
-        // Nothing that was judged is nothing that was kept.
+        // A budget that judged nothing has not been kept.
         exit::INCOMPARABLE
     } else {
         exit::OK

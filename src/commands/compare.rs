@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `compare`: whether two saved runs differ.
+//! The command `compare`: two sides of saved runs in, verdicts out.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::arguments::{percent, without_sign};
+use super::arguments::{percent, without_sign, Choice, Printed};
 use super::input::read_run;
 use super::output::{print, style};
 use super::{budget, exit, reference as published, Failure, Outcome};
@@ -30,23 +30,22 @@ use crate::{export, report};
 /// The arguments of `compare`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The saved run, or file of another tool, that the other is compared with; `-` for standard
-    /// input, or a dataset of published figures, such as reference:zircon/2017-08-17
+    /// The baseline: a saved run, a file of another tool, `-` for standard input, or a published
+    /// dataset such as reference:zircon/2017-08-17
     #[arg(value_name = "BASE")]
     pub base: PathBuf,
 
-    /// The run that may have changed, a file of another tool, or a dataset
+    /// The run to compare with the baseline, in any of the same forms
     ///
-    /// Figures of another suite are compared with those metrics of a run that measure the nearest
-    /// thing, and only --across.
+    /// Published results are compared with the closest metrics of a run, and only with --across.
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
 
-    /// One more run of the base side; may be given several times
+    /// Another run of the baseline; may be repeated
     #[arg(long = "base", value_name = "FILE")]
     pub more_base: Vec<PathBuf>,
 
-    /// One more run of the new side; may be given several times
+    /// Another run of the new side; may be repeated
     #[arg(long = "new", value_name = "FILE")]
     pub more_new: Vec<PathBuf>,
 
@@ -55,15 +54,15 @@ pub struct Arguments {
     pub judging: Judging,
 }
 
-/// How runs are compared, and what is made of it.
+/// How runs are compared, and what a gate lets pass.
 #[derive(Args, Debug, Default)]
 pub struct Judging {
     /// Ignore changes up to this percentage: 3, or p99=10 for one quantity
     ///
-    /// Without it the margins are p50 2 %, p90 5 %, and 25 % for p99, p99.9 and cold. A bare number
-    /// is the margin of medians; tails keep their own where that is more. Whatever `kernmark noise`
-    /// has found for a metric applies where it is more. Exact instructions have no margin unless
-    /// one is given.
+    /// Defaults: 2 % for p50, 5 % for p90, 25 % for p99, p99.9 and cold. A bare number sets the
+    /// margin of medians and raises lower margins of tails to it. A higher noise floor, measured
+    /// by `kernmark noise`, replaces a margin. Exact instruction counts have no margin unless you
+    /// give one.
     #[arg(long, value_name = "[QUANTITY=]PERCENT", value_parser = margin, value_delimiter = ',')]
     pub margin: Vec<Margin>,
 
@@ -71,71 +70,75 @@ pub struct Judging {
     #[arg(long, value_name = "QUANTITY", value_delimiter = ',')]
     pub only: Vec<Quantity>,
 
-    /// Compare also what was measured on another machine or in another configuration
+    /// Compare runs even if the machine or the configuration differs
     #[arg(long)]
     pub across: bool,
 
-    /// Do not widen margins by what `kernmark noise` has found
+    /// Ignore the noise floors that `kernmark noise` measured
     #[arg(long)]
     pub no_floors: bool,
 
-    /// Be a gate: fail when a metric has such a verdict
+    /// Act as a gate: fail if any metric has this verdict
     ///
-    /// A gate also fails when it could not have seen a change: with exit status 5 when its
-    /// resolution is too coarse, with 4 when the processor's speed changed. `inconclusive` looks at
-    /// medians, or at what --only names.
+    /// A gate also fails if it could not have seen a change: with exit status 5 if its resolution
+    /// is too coarse, with 4 if CPU speed changed. `inconclusive` applies to medians, or to the
+    /// quantities that --only names.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "VERDICT")]
     pub fail_on: Vec<FailOn>,
 
-    /// Let idioms count at the gate too: objects that a port builds of other primitives
+    /// Let the gate judge idioms too: objects that a port builds from other primitives
     #[arg(long)]
     pub idioms: bool,
 
-    /// The change that half of the metrics must be able to show, in per cent, for a gate to pass
-    /// [default: 10, or twice --margin where that is more]
+    /// The smallest change, in percent, that half of the metrics must be able to show for the gate
+    /// to pass [default: 10, or twice --margin if that is more]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub resolution: Option<f64>,
 
-    /// Let a change of the processor's speed pass the gate, up to this percentage (50 at most)
+    /// Let the gate pass although CPU speed changed, by up to this percentage (at most 50)
     ///
-    /// Every time is still judged in readings of the clock too, so that what only follows the
-    /// processor's speed is never called a change.
+    /// Times are still judged in readings of the clock as well, so a change that only follows CPU
+    /// speed is never reported as a regression.
     #[arg(long, value_name = "PERCENT", value_parser = speed, num_args = 0..=1, default_missing_value = "10", require_equals = true)]
     pub accept_speed: Option<f64>,
 
-    /// Judge the new side too, by the absolute limits in FILE
+    /// Check the new side against the absolute limits in FILE
     ///
-    /// A TOML file with the most that a metric may cost: see doc/ci.md. A limit that is exceeded
-    /// is exit status 3, one that cannot be judged 4.
+    /// FILE is TOML and gives the highest cost of each metric; see doc/ci.md. The exit status is 3
+    /// if a metric exceeds its limit and 4 if a limit cannot be judged.
     #[arg(long, value_name = "FILE")]
     pub budget: Option<PathBuf>,
 
-    /// How to print the comparison
-    #[arg(long, value_enum, default_value_t)]
-    pub format: CompareFormat,
+    /// The format.
+    #[command(flatten)]
+    pub printed: Printed<CompareFormat>,
 
-    /// Append the comparison to FILE too, in Markdown: --summary `"$GITHUB_STEP_SUMMARY"`
+    /// Append the comparison to FILE as Markdown: --summary `"$GITHUB_STEP_SUMMARY"`
     ///
-    /// FILE stays below 1 MiB, more than which GitHub does not show: what is equivalent is left
-    /// out first.
+    /// FILE stays below 1 MiB, the most that GitHub shows. If there is not enough room, equivalent
+    /// metrics are left out first.
     #[arg(long, value_name = "FILE")]
     pub summary: Option<PathBuf>,
 }
 
-/// What a gate does not let through.
+/// The verdicts that make a gate fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// A metric regressed
     Regression,
-    /// Neither a change of a metric nor its absence is shown
+    /// A metric is inconclusive: it may or may not have changed
     Inconclusive,
-    /// A metric was measured under other conditions
+    /// A metric was measured under different conditions
     Incomparable,
-    /// A metric of the base has no number in the new run
+    /// A metric of the baseline has no value in the new run
     Missing,
 }
 
-/// How a comparison or an explanation is printed.
+impl Choice for CompareFormat {
+    const JSON: Self = CompareFormat::Json;
+}
+
+/// The formats of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum CompareFormat {
     /// A table for people
@@ -145,20 +148,20 @@ pub enum CompareFormat {
     Json,
     /// Markdown
     Md,
-    /// JUnit XML: a test case for each metric, which fails with a verdict that --fail-on names
+    /// JUnit XML: a test case for each metric, which fails if --fail-on names its verdict
     Junit,
 }
 
-/// A margin that was asked for, as a share: of one quantity, or of everything.
+/// A margin that the user asked for: of one quantity, or of all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margin {
-    /// The quantity; `None` where it is for all.
+    /// The quantity; `None`: all.
     pub quantity: Option<Quantity>,
-    /// The margin.
+    /// The margin as a fraction.
     pub share: f64,
 }
 
-/// A margin: `3`, `p99=10`.
+/// Parses a margin: `3`, `p99=10`.
 fn margin(text: &str) -> Result<Margin, String> {
     let (quantity, number) = match text.split_once('=') {
         Some((quantity, number)) => (Some(quantity.trim().parse()?), number.trim()),
@@ -168,18 +171,18 @@ fn margin(text: &str) -> Result<Margin, String> {
     Ok(Margin { quantity, share })
 }
 
-/// How much the processor's speed may change, as a share: never any change.
+/// Parses how much CPU speed may change, from 0 to 50 %; returns it as a fraction.
 fn speed(text: &str) -> Result<f64, String> {
     match without_sign(text).parse::<f64>() {
         Ok(percent) if (0.0..=50.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("per cent from 0 to 50 are needed".to_owned()),
+        _ => Err("not a percentage from 0 to 50".to_owned()),
     }
 }
 
-/// Compares the runs of both sides, shows the verdicts and returns what the gate says.
+/// Compares the runs of both sides, shows the verdicts and returns the status of the gate.
 pub(super) fn compare(arguments: &Arguments) -> Outcome {
     let is_published = |path: &Path| published::named(path).is_some();
-    // Figures are paired by their metrics, and a budget judges samples.
+    // Pairing with published results and judging by a budget need the samples.
     let any_published = is_published(&arguments.base) || is_published(&arguments.new);
     let brief = |side: Side| {
         if any_published {
@@ -209,16 +212,16 @@ pub(super) fn compare(arguments: &Arguments) -> Outcome {
             comparison.published.extend(agreement.sentence());
         }
         (Some(figures), None) | (None, Some(figures)) => comparison.published.push(format!(
-            "{} of {} are measured by the run",
+            "the run measures {} of {}",
             pairs.len(),
-            plural(figures.len() as u64, "published figure"),
+            plural(figures.len() as u64, "published result"),
         )),
         (None, None) => {}
     }
     show(&comparison, &sides, &arguments.judging)
 }
 
-/// Compares two sides, shows the verdicts and returns what the gate says.
+/// Compares two sides, shows the verdicts and returns the status of the gate.
 pub(super) fn judge(sides: &[Origin; 2], judging: &Judging) -> Outcome {
     show(&compared(sides, judging), sides, judging)
 }
@@ -248,7 +251,7 @@ fn compared(sides: &[Origin; 2], judging: &Judging) -> Comparison {
     )
 }
 
-/// The margins that were asked for; one for everything goes before those of single quantities.
+/// The margins that the user asked for. A margin of one quantity overrides a bare one.
 fn margins(asked: &[Margin]) -> Margins {
     let for_all = asked.iter().rfind(|margin| margin.quantity.is_none());
     let mut margins = for_all.map_or(Margins::default(), |margin| Margins::all(margin.share));
@@ -260,17 +263,17 @@ fn margins(asked: &[Margin]) -> Margins {
     margins
 }
 
-/// The quantities that were asked for, each once, in order; `None` without any.
+/// The quantities that the user asked for, each once and in order; `None` if there are none.
 fn quantities(only: &[Quantity]) -> Option<Vec<Quantity>> {
     let asked = Quantity::ALL.into_iter().filter(|one| only.contains(one));
     let asked: Vec<Quantity> = asked.collect();
     (!asked.is_empty()).then_some(asked)
 }
 
-/// The resolution of a gate that is asked for no other, as a share.
+/// The default resolution of a gate, as a fraction.
 const RESOLUTION: f64 = 0.1;
 
-/// What the gate does not let through.
+/// The gate that the arguments describe.
 fn gate(judging: &Judging) -> Gate {
     Gate {
         fail_on: judging.fail_on.iter().map(|on| refused(*on)).collect(),
@@ -300,7 +303,7 @@ fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &Judging) -> Outc
     let judgement = budget::judge(judging.budget.as_deref(), &sides[1].column.run)?;
     let gate = gate(judging);
     let ruling = gate.rule(comparison);
-    let text = match judging.format {
+    let text = match judging.printed.format() {
         CompareFormat::Table => {
             let budget = judgement.as_ref();
             let budget = budget.map(|judgement| report::budget::table(judgement, &style()));
@@ -331,10 +334,10 @@ fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &Judging) -> Outc
         return Ok(exit::FAILED);
     }
     let gate = ruling.objections.first().map_or(exit::OK, status);
-    Ok(budget::graver(gate, judgement.as_ref()))
+    Ok(budget::combined_status(gate, judgement.as_ref()))
 }
 
-/// What `kernmark noise` has kept that fits one of the runs.
+/// The noise floors that fit one of the runs.
 fn floors(runs: &[&Run]) -> Floors {
     let mut floors = Floors::default();
     for (path, text) in store::noise_files() {
@@ -343,7 +346,7 @@ fn floors(runs: &[&Run]) -> Floors {
             Ok(noise) if runs.iter().any(|run| noise.fits(run)) => floors.add(&noise.floors, path),
             Ok(_) => {}
             Err(why) => eprintln!(
-                "kernmark: cannot use the floors in {}: {}",
+                "kernmark: cannot use the noise floors in {}: {}",
                 plain(&path),
                 plain(&why)
             ),
@@ -355,7 +358,7 @@ fn floors(runs: &[&Run]) -> Floors {
 /// One side of the comparison.
 struct Side {
     origin: Origin,
-    /// What it is made of where that is published figures.
+    /// The published results that it consists of, if any.
     figures: Option<Vec<Figure>>,
 }
 
@@ -379,7 +382,7 @@ fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Side, Failure> {
         if let Some(reference) = published::named(path) {
             let reference = reference?;
             if paths.len() > 1 {
-                let why = format!("{reference} is the whole of a side; nothing is added to it");
+                let why = format!("{reference} must be the only input of its side");
                 return Err(Failure::Usage(why));
             }
             runs.push(reference.run().map_err(Failure::Usage)?);
@@ -387,11 +390,11 @@ fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Side, Failure> {
         } else {
             runs.push(read_run(path)?);
         }
-        // Counted twice, the same replicates would look like more certainty.
+        // The same replicates counted twice would feign more certainty.
         let file = fs::canonicalize(path).unwrap_or_else(|_| (*path).to_owned());
         if seen.contains(&file) {
             let path = path.display();
-            let why = format!("{path} is given twice on the {name} side; name each run once");
+            let why = format!("{path} is given twice on the {name} side; give each run once");
             return Err(Failure::Usage(why));
         }
         seen.push(file);
@@ -405,8 +408,8 @@ fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Side, Failure> {
     Ok(Side { origin, figures })
 }
 
-/// Puts the metrics of a run beside the published figures that measure the nearest thing: both
-/// runs have these pairs alone, under one id each.
+/// Pairs published results with the closest metrics of a run. Both runs then hold only these pairs,
+/// under the same ids.
 fn pair(
     figures: &[Figure],
     published: &mut Origin,
@@ -424,10 +427,10 @@ fn is_damaged(damage: &Damage) -> bool {
     damage.damaged + damage.gaps + damage.truncated > 0
 }
 
-/// The most that GitHub shows of a step's summary, in bytes.
-const MOST_SUMMARY: u64 = 1024 * 1024;
+/// The longest step summary that GitHub shows, in bytes.
+const LONGEST_SUMMARY: u64 = 1024 * 1024;
 
-/// Appends the comparison, and the budget below it, to a file that stays below [`MOST_SUMMARY`].
+/// Appends the comparison and the budget to a file, which stays below [`LONGEST_SUMMARY`].
 fn summarise(
     path: &Path,
     comparison: &Comparison,
@@ -441,13 +444,13 @@ fn summarise(
     let mut file = open.map_err(failed)?;
     let there = file.metadata().map_err(failed)?.len();
     let head = format!("## kernmark: {}\n\n", report::compare::tally(comparison));
-    let room = MOST_SUMMARY
+    let room = LONGEST_SUMMARY
         .saturating_sub(there)
         .saturating_sub((head.len() + budget.len() + 1) as u64);
     let Some(page) = export::markdown::brief_comparison(comparison, sides, ruling, room as usize)
     else {
         eprintln!(
-            "kernmark: {} has no room for the summary; it may hold 1 MiB",
+            "kernmark: {} is full (1 MiB), so the summary is not appended",
             path.display()
         );
         return Ok(());
@@ -456,7 +459,7 @@ fn summarise(
         .map_err(failed)
 }
 
-/// The verdict that a gate does not let through.
+/// The verdict that makes a gate fail.
 fn refused(on: FailOn) -> Verdict {
     match on {
         FailOn::Regression => Verdict::Regressed,

@@ -14,7 +14,7 @@ pub struct Arguments {
     shell: Shell,
 }
 
-/// Prints the script.
+/// Prints the completion script.
 pub(super) fn completions(arguments: &Arguments) -> Outcome {
     let mut script = Vec::new();
     let mut command = CommandLine::command();

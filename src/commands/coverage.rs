@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! `kernmark list --coverage`: which benchmarks of another suite are measured here.
+//! `kernmark list --coverage`: the benchmarks of another suite and the closest metrics here.
 
 use super::arguments::Format;
 use super::output::{print, style};
@@ -9,7 +9,8 @@ use crate::files::reference::{self, Reference};
 use crate::judge::coverage;
 use crate::{export, report};
 
-pub fn coverage(of: &Reference, filters: &[String], format: Format) -> Outcome {
+/// Prints the benchmarks that the filters select.
+pub(super) fn coverage(of: &Reference, filters: &[String], format: Format) -> Outcome {
     let figures = of.figures().map_err(Failure::Failed)?;
     let counterparts = reference::counterparts().map_err(Failure::Failed)?;
     let all = coverage::of(of.suite(), &figures, &counterparts);

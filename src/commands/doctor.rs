@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `doctor`: what disturbs measurements on this machine.
+//! The command `doctor`: checks this machine for what disturbs measurements.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::machine::doctor::{self, Probes};
 use crate::machine::Machine;
 use crate::report;
 
-/// How long the doctor watches what else runs.
+/// How long the doctor watches the other work on this machine.
 const WATCH: Duration = Duration::from_millis(500);
 
 /// Prints what disturbs measurements here.

@@ -5,33 +5,37 @@
 use crate::judge::summary::{summarise, Status};
 use crate::stream::run::Run;
 
-/// Exit status: everything was measured and every proof held.
+/// Everything was measured and every proof held.
 pub const OK: u8 = 0;
-/// Exit status: a benchmark failed, data is missing, or the run could not be saved.
+/// A benchmark failed, data is missing, or the run could not be saved.
 pub const FAILED: u8 = 1;
-/// Exit status: the arguments make no sense.
+/// The arguments are wrong.
 pub const USAGE: u8 = 2;
-/// Exit status of a gate: a metric regressed, or is over its limit.
+/// A gate: a metric regressed or exceeds its limit.
 pub const REGRESSED: u8 = 3;
-/// Exit status of a gate: neither a change nor its absence is shown, or a limit cannot be judged.
+/// A gate: a metric is inconclusive, CPU speed changed, or a limit cannot be judged.
 pub const INCONCLUSIVE: u8 = 4;
-/// Exit status of a gate: something could not be compared.
+/// A gate: something could not be compared, or the gate could not have seen a change.
 pub const INCOMPARABLE: u8 = 5;
-/// Exit status: stopped by SIGINT, SIGTERM or SIGHUP.
+/// Stopped by SIGINT, SIGTERM or SIGHUP.
 pub const INTERRUPTED: u8 = 130;
 
-/// What the exit status says, for people.
+/// What each exit status means, for the help and the man page.
 pub const EXIT_STATUS: &str = "\
-0    everything asked for was measured (or skipped for a reason that is shown)
-1    a benchmark failed, data is missing or cannot be read, or the run could not be saved
-2    the arguments make no sense
-3    compare --fail-on regression: a metric regressed; --budget: one is over its limit
-4    compare --fail-on inconclusive: a metric is inconclusive; --budget: a limit cannot be judged
-5    compare --fail-on incomparable, missing: a metric is; or a gate had nothing to judge
+0    everything was measured, or skipped for a reason that is shown
+1    a benchmark failed, data is missing or unreadable, or the run could not be saved
+2    the arguments are wrong
+3    --fail-on regression: a metric regressed; --budget: a metric exceeds its limit
+4    --fail-on inconclusive: a metric is inconclusive; a gate: CPU speed changed;
+     --budget: a limit cannot be judged
+5    --fail-on incomparable or missing: a metric is; a gate had nothing to judge or could not
+     have seen a change
 130  interrupted; what was measured until then is saved and shown
+1 and 2 take precedence; otherwise the lowest applies.
 ";
 
-/// The exit status that a run deserves by what it says.
+/// The exit status for a run: data that is missing and benchmarks that failed make it
+/// [`FAILED`].
 pub(super) fn of_run(run: &Run) -> u8 {
     let damage = &run.damage;
     let lost = damage.damaged + damage.gaps + damage.truncated > 0;

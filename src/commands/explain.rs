@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `explain`: what a metric's cost is made of.
+//! The command `explain`: a metric in, its parts and the residual out.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::arguments::spec;
+use super::arguments::{spec, Choice, Printed};
 use super::input::{path_or_latest, read_run};
 use super::output::{print, style};
 use super::{reference as published, Failure, Outcome};
@@ -25,20 +25,24 @@ pub struct Arguments {
     #[arg(value_name = "ID")]
     pub id: String,
 
-    /// The saved run, `-` for standard input, or a dataset of published figures, such as
-    /// reference:composite/2007/composite [default: the newest whole run of --on]
+    /// A saved run, a file of another tool, `-` for standard input, or a published dataset such as
+    /// reference:composite/2007/composite [default: the latest complete run of --on]
     pub file: Option<PathBuf>,
 
-    /// The target whose latest run is meant
+    /// Use the latest run of this target
     #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
     pub on: Spec,
 
-    /// How to print the explanation
-    #[arg(long, value_enum, default_value_t)]
-    pub format: ExplainFormat,
+    /// The format.
+    #[command(flatten)]
+    pub printed: Printed<ExplainFormat>,
 }
 
-/// How an explanation is printed.
+impl Choice for ExplainFormat {
+    const JSON: Self = ExplainFormat::Json;
+}
+
+/// The formats of an explanation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ExplainFormat {
     /// A table for people
@@ -50,7 +54,7 @@ pub enum ExplainFormat {
     Md,
 }
 
-/// Shows the parts of a metric's cost and the residual.
+/// Prints the parts of a metric's cost and the residual.
 pub(super) fn explain(arguments: &Arguments) -> Outcome {
     let compositions = explain::compositions().map_err(Failure::Failed)?;
     let named = arguments.file.as_deref().and_then(published::named);
@@ -66,7 +70,7 @@ pub(super) fn explain(arguments: &Arguments) -> Outcome {
             &compositions,
         )?
     };
-    let text = match arguments.format {
+    let text = match arguments.printed.format() {
         ExplainFormat::Table => report::explain::table(&explanation, &origin, &style()),
         ExplainFormat::Json => export::json::explanation(&explanation, &origin),
         ExplainFormat::Md => export::markdown::explanation(&explanation, &origin),
@@ -90,8 +94,8 @@ fn of_run(
     let measured = Measured::of_run(run);
     let explanation = explain::explain(id, pieces, &measured).ok_or_else(|| {
         Failure::Failed(match measured.absent.get(id) {
-            Some(reason) => format!("{file} has no number of `{id}`: {reason}"),
-            None => format!("{file} has not `{id}`; {command} measures it and its parts"),
+            Some(reason) => format!("{file} has no value of `{id}`: {reason}"),
+            None => format!("{file} does not contain `{id}`; {command} measures it and its parts"),
         })
     })?;
     let between = run.catalog.iter().find(|entry| entry.metric == id);
@@ -133,11 +137,15 @@ fn of_dataset(
         about,
         command: None,
     };
-    let none = || Failure::Failed(format!("{reference} has no figure of `{id}`"));
+    let none = || Failure::Failed(format!("{reference} has no result for `{id}`"));
     Ok((explanation.ok_or_else(none)?, origin))
 }
 
-/// The parts of a metric, or why there are none; `ids` are all that there are.
+/// The parts of a metric. `ids` are all metrics of the run or dataset.
+///
+/// # Errors
+///
+/// There is no such metric, or its composition is not known.
 fn pieces(
     compositions: &[Composition],
     target: &str,
@@ -147,20 +155,20 @@ fn pieces(
     if let Some(pieces) = explain::parts(compositions, target, id) {
         return Ok(pieces);
     }
-    let what = if ids.contains(&id) {
-        format!("`{id}` has no composition")
+    let known = explain::patterns(compositions, target);
+    Err(Failure::Usage(if known.is_empty() {
+        format!("no metric of {target} has a known composition")
+    } else if ids.contains(&id) {
+        format!(
+            "the composition of `{id}` is not known; these have one: {}",
+            known.join(", ")
+        )
     } else {
         format!(
-            "nothing here is called `{id}`{}",
-            filter::suggestion(id, ids)
+            "there is no metric `{id}`{}",
+            filter::suggestion(id, &[ids, &known].concat())
         )
-    };
-    let known = explain::patterns(compositions, target);
-    let known = match known.len() {
-        0 => format!("nothing measured by {target} has one"),
-        _ => format!("these have one: {}", known.join(", ")),
-    };
-    Err(Failure::Usage(format!("{what}; {known}")))
+    }))
 }
 
 /// The command that measures a metric and its parts.

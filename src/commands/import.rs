@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `import`: the results of another tool as a saved run.
+//! The command `import`: results of another tool in, a run out.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::Args;
 
-use super::output::{print, style, WIDTH};
+use super::output::{eprint, print, style, WIDTH};
+use super::saving::Destination;
 use super::{exit, Failure, Outcome};
 use crate::base::text::{paragraph, plain};
 use crate::files::store::{Input, Part};
@@ -23,18 +24,20 @@ use crate::stream::session;
 /// The arguments of `import`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// What another tool printed or wrote; `-` for standard input
+    /// Output of another tool; `-` for standard input
     ///
-    /// Several files make one run: each process or boot that they tell of is a replicate. `show`
-    /// and `compare` read such files, too.
+    /// Several files make one run. Each process or boot in them is a replicate. `show` and
+    /// `compare` read such files directly.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 
-    /// Read them as this format [default: the one that they have]
+    /// The format of the files [default: detected]
     #[arg(long = "as", value_name = "FORMAT", value_parser = import_format())]
     pub format: Option<String>,
 
-    /// Save the run in FILE, which must not exist
+    /// Save the run as FILE, which must not exist, or write it to standard output if FILE is -
+    ///
+    /// With -, the report goes to standard error.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -47,7 +50,7 @@ fn import_format() -> PossibleValuesParser {
     PossibleValuesParser::new(values)
 }
 
-/// Reads the files as one run, saves it where the user says and shows it.
+/// Reads the files as one run, saves it if the user asked for that, and shows it.
 pub(super) fn import(arguments: &Arguments) -> Outcome {
     let named = |name: &String| FORMATS.iter().copied().find(|format| format.name == *name);
     let wanted = arguments.format.as_ref().and_then(named);
@@ -58,21 +61,30 @@ pub(super) fn import(arguments: &Arguments) -> Outcome {
         records::write(imported, &facts(path), &mut |line| stream.extend(line));
     }
     let run = session::read(&stream);
-    let output = arguments.output.as_deref();
-    let path = output.map(|path| save(path, &stream)).transpose();
-    let path = path.map_err(Failure::Failed)?;
-    print(terminal::table(&run, &style()).as_bytes())?;
-    if let Some(path) = path {
-        eprintln!("saved: {}", path.display());
+    let table = terminal::table(&run, &style());
+    match arguments.output.as_deref().map(Destination::named) {
+        Some(Destination::File(path)) => {
+            let path = save(&path, &stream).map_err(Failure::Failed)?;
+            print(table.as_bytes())?;
+            eprintln!("saved: {}", path.display());
+        }
+        Some(_) => {
+            print(&stream)?;
+            eprint(&table);
+        }
+        None => {
+            print(table.as_bytes())?;
+        }
     }
     Ok(exit::of_run(&run))
 }
 
-/// What a file of another tool says, or why that is nothing. Lines that `other` takes are not its.
+/// The results in a file of another tool, or why there are none. Lines that `other` takes are
+/// skipped.
 ///
 /// # Errors
 ///
-/// It cannot be read.
+/// The file cannot be read.
 pub(super) fn imported(
     path: &Path,
     wanted: Option<&'static import::Format>,
@@ -86,7 +98,7 @@ pub(super) fn imported(
     }
 }
 
-/// What is known of an imported file itself.
+/// Facts about an imported file.
 pub(super) fn facts(path: &Path) -> [Fact; 2] {
     let name = path.file_name().unwrap_or(path.as_os_str());
     [
@@ -95,19 +107,19 @@ pub(super) fn facts(path: &Path) -> [Fact; 2] {
     ]
 }
 
-/// Says why a file was not imported.
+/// Why a file was not imported. Lists the formats that were tried.
 pub(super) fn failure(
     path: &Path,
     wanted: Option<&'static import::Format>,
     problem: &Problem,
 ) -> Failure {
     if matches!(problem, Problem::Unknown(_)) {
-        tell_formats(path, wanted);
+        list_formats(path, wanted);
     }
     Failure::Failed(format!("{}: {problem}", path.display()))
 }
 
-/// What says what a file of criterion is of: it stands in a file beside it.
+/// The file next to a file of criterion, which holds the name of its benchmark; else nothing.
 fn neighbour(path: &Path) -> Cursor<Vec<u8>> {
     let name = path.file_name().and_then(OsStr::to_str);
     let is_nameless = name.is_some_and(criterion::is_nameless);
@@ -120,9 +132,9 @@ fn neighbour(path: &Path) -> Cursor<Vec<u8>> {
     )
 }
 
-/// What a file was looked through for.
-fn tell_formats(path: &Path, wanted: Option<&'static import::Format>) {
-    eprintln!("looked in {} for:", plain(&path.display().to_string()));
+/// Lists the formats that were tried, and what marks each.
+fn list_formats(path: &Path, wanted: Option<&'static import::Format>) {
+    eprintln!("{} has none of these:", plain(&path.display().to_string()));
     let formats = wanted.map_or(FORMATS.to_vec(), |format| vec![format]);
     let width = formats.iter().map(|format| format.name.len()).max();
     for format in formats {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The runs that a command reads.
+//! The runs that a command reads: a path or a target in, a [`Run`] out.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::stream::run::Run;
 use crate::stream::session::Reader;
 use crate::target::spec::Spec;
 
-/// The file that the user names, or the latest run of a target.
+/// The file that the user named, or the latest run of a target.
 pub(super) fn path_or_latest(file: Option<&Path>, on: &Spec) -> Result<PathBuf, Failure> {
     if let Some(path) = file {
         return Ok(path.to_owned());
@@ -27,26 +27,26 @@ pub(super) fn path_or_latest(file: Option<&Path>, on: &Spec) -> Result<PathBuf, 
     Ok(latest.path)
 }
 
-/// Tells of runs that were cut off.
+/// Reports the files of runs that were interrupted.
 pub(super) fn report_interrupted_runs() {
     let parts = store::left_over();
     if let Some((last, others)) = parts.split_last() {
         let more = match others.len() {
             0 => String::new(),
-            count => format!(" ({count} more beside it)"),
+            count => format!(" (and {count} more next to it)"),
         };
         eprintln!(
-            "a run that was cut off: kernmark show {}{more}; remove the file when it is not needed",
+            "an interrupted run is left: kernmark show {}{more}; delete the file when you don't need it",
             plain(&last.display().to_string())
         );
     }
 }
 
-/// A saved run, or the results of another tool as one.
+/// Reads a saved run, or the results of another tool as one.
 pub(super) fn read_run(path: &Path) -> Result<Run, Failure> {
     let failed = |why: String| Failure::Failed(format!("{}: {why}", path.display()));
     let mut reader = Reader::new();
-    // It may be a pipe: both are looked for at once.
+    // It may be a pipe, which cannot be read twice: look for both at once.
     let other = import::imported(path, None, &mut |line| reader.takes(line))?;
     let refused = reader.refused();
     let run = reader.finish();
@@ -57,7 +57,7 @@ pub(super) fn read_run(path: &Path) -> Result<Run, Failure> {
         return Err(failed(refused.to_string()));
     }
     if !run.host.is_empty() || run.damage.damaged > 0 {
-        return Err(failed("its run holds no measurement".to_owned()));
+        return Err(failed("it holds a run without any measurement".to_owned()));
     }
     let imported = other.map_err(|problem| import::failure(path, None, &problem))?;
     Ok(records::run(imported, &import::facts(path)))

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `list`: what can be measured, and what others measured.
+//! The command `list`: the metrics of a target, the benchmarks of another suite, or published
+//! datasets.
 
 use clap::Args;
 
-use super::arguments::{spec, Format, ON, ON_LONG};
+use super::arguments::{spec, Format, Printed, ON, ON_LONG};
 use super::output::{print, style};
 use super::target::{open, resolve, OpenOptions};
 use super::{
@@ -21,7 +22,7 @@ use crate::target::spec::Spec;
 /// The arguments of `list`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    /// Select metrics: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
 
@@ -29,32 +30,31 @@ pub struct Arguments {
     #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", help = ON, long_help = ON_LONG)]
     pub on: Spec,
 
-    /// List the benchmarks of another suite instead, such as reference:zephyr: which metric and
-    /// target here measure the nearest thing, and why others have none
+    /// List the benchmarks of another suite, such as reference:zephyr: the closest metric and
+    /// target here, or why there is none
     ///
     /// NAME is zephyr, zircon, composite, or one of their datasets, such as
-    /// zephyr/latest/userspace. FILTER selects by the names of benchmarks and of metrics.
+    /// zephyr/latest/userspace. FILTER selects names of benchmarks and of metrics.
     #[arg(long, value_name = "reference:NAME", value_parser = reference, conflicts_with = "on")]
     pub coverage: Option<Reference>,
 
-    /// List the datasets of published figures instead, which reference:NAME names: their rows, what
-    /// was measured, on what machine and by which clock
+    /// List the datasets of published results: name, rows, kernel, machine and clock
     ///
-    /// FILTER selects by their names.
+    /// FILTER selects names of datasets. Other commands take a dataset as reference:NAME.
     #[arg(long, conflicts_with_all = ["on", "coverage"])]
     pub reference: bool,
 
-    /// How to print the list
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    /// The format.
+    #[command(flatten)]
+    pub printed: Printed<Format>,
 }
 
 pub(super) fn list(arguments: &Arguments) -> Outcome {
     if let Some(reference) = &arguments.coverage {
-        return coverage::coverage(reference, &arguments.filters, arguments.format);
+        return coverage::coverage(reference, &arguments.filters, arguments.printed.format());
     }
     if arguments.reference {
-        return published::list(&arguments.filters, arguments.format);
+        return published::list(&arguments.filters, arguments.printed.format());
     }
     let interrupt = interrupt()?;
     let progress = Progress::new();
@@ -77,7 +77,7 @@ pub(super) fn list(arguments: &Arguments) -> Outcome {
         .into_iter()
         .filter(|entry| is_selected(&entry.metric, &arguments.filters))
         .collect();
-    let text = match arguments.format {
+    let text = match arguments.printed.format() {
         Format::Table => terminal::catalog(&entries, &style()),
         Format::Json => export::json::catalog(&entries),
         Format::Csv => export::csv::catalog(&entries),
@@ -89,7 +89,7 @@ pub(super) fn list(arguments: &Arguments) -> Outcome {
     print(text.as_bytes())
 }
 
-/// Published figures.
+/// Parses the name of published results.
 fn reference(text: &str) -> Result<Reference, String> {
     text.parse()
 }

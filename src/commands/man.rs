@@ -16,7 +16,7 @@ pub(super) fn man() -> Outcome {
     print(&page)
 }
 
-/// The man page: one page, with a section for each command.
+/// The man page: a single page, with a section for each command.
 fn page() -> io::Result<Vec<u8>> {
     let mut command = CommandLine::command();
     command.build();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `matrix`: a run of each target and variant, side by side.
+//! The command `matrix`: measures several targets and variants and shows them side by side.
 
 use clap::Args;
 
-use super::arguments::{Conditions, Effort, Format, ON_LONG};
+use super::arguments::{Conditions, Effort, Format, Printed, ON_LONG};
 use super::output::{formatted_matrix, print};
 use super::run::{self, measure_target, selected};
 use super::saving::MeasuredRun;
@@ -16,16 +16,16 @@ use crate::target::spec::{Spec, DEFAULT};
 /// The arguments of `matrix`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    /// Select metrics: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
 
-    /// What to measure; several make a column each [default: linux]
+    /// What to measure; repeat for one column each [default: linux]
     #[arg(long, value_name = "SPEC", long_help = ON_LONG)]
     pub on: Vec<String>,
 
-    /// A variant of it, `default` or such as `canaries+O3`, or an option, `key=value`; several make
-    /// a column each
+    /// A variant of the target (`default`, `canaries+O3`) or an option (`key=value`); repeat for
+    /// one column each
     #[arg(long = "variant", value_name = "VARIANT")]
     pub variants: Vec<String>,
 
@@ -33,16 +33,16 @@ pub struct Arguments {
     #[command(flatten)]
     pub effort: Effort,
 
-    /// Under what conditions it is measured.
+    /// The conditions.
     #[command(flatten)]
     pub conditions: Conditions,
 
-    /// How to print the matrix
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    /// The format.
+    #[command(flatten)]
+    pub printed: Printed<Format>,
 }
 
-/// A column that is to be measured.
+/// A column to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Wanted {
     name: String,
@@ -63,7 +63,7 @@ pub(super) fn matrix(arguments: &Arguments) -> Outcome {
         })
         .collect();
     let interrupt = interrupt()?;
-    // A typo in the last column is found before the first is measured.
+    // Check all columns first: a typo in the last one must not cost the time of the others.
     for run in &runs {
         run.check(&resolve(&run.on, &interrupt)?)?;
     }
@@ -77,14 +77,14 @@ pub(super) fn matrix(arguments: &Arguments) -> Outcome {
                 status = exit::INTERRUPTED;
                 break;
             }
-            // What was measured until now is shown all the same.
+            // Show the columns that were measured.
             Err(Failure::Failed(why)) if !columns.is_empty() => {
                 failure = Some(Failure::Failed(format!("{spec}: {why}")));
                 break;
             }
             Err(other) => return Err(other),
         };
-        tell(&made);
+        report_path(&made);
         status = status.max(made.exit_status());
         columns.push(Column {
             name,
@@ -95,18 +95,18 @@ pub(super) fn matrix(arguments: &Arguments) -> Outcome {
         }
     }
     if !columns.is_empty() {
-        print(formatted_matrix(&columns, arguments.format).as_bytes())?;
+        print(formatted_matrix(&columns, arguments.printed.format()).as_bytes())?;
     }
     failure.map_or(Ok(status), Err)
 }
 
-fn tell(made: &MeasuredRun) {
+fn report_path(made: &MeasuredRun) {
     if let Some(path) = &made.path {
         eprintln!("saved: {}", path.display());
     }
 }
 
-/// Every variant of every target; each is named by what sets it apart.
+/// Every variant of every target. The name of a column is what distinguishes it.
 fn columns(on: &[String], variants: &[String]) -> Result<Vec<Wanted>, String> {
     let linux = ["linux".to_owned()];
     let default = [DEFAULT.to_owned()];
@@ -130,7 +130,7 @@ fn columns(on: &[String], variants: &[String]) -> Result<Vec<Wanted>, String> {
     }
     if wanted.len() < 2 {
         return Err(
-            "a matrix has two columns at least: name several targets (--on) or variants (--variant)"
+            "a matrix needs at least two columns: give several targets (--on) or variants (--variant)"
                 .to_owned(),
         );
     }
@@ -144,7 +144,7 @@ pub(super) fn with(target: &str, variant: &str) -> Result<Spec, String> {
         return Ok(spec);
     }
     if !matches!(spec, Spec::Described(_)) {
-        return Err(format!("{spec} has no variant but `{DEFAULT}`"));
+        return Err(format!("{spec} has no variants other than `{DEFAULT}`"));
     }
     let option = if variant.contains('=') {
         variant.to_owned()
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_is_named_by_what_sets_it_apart() {
+    fn columns_are_named_by_what_distinguishes_them() {
         assert_eq!(
             named(&["freertos"], &["default", "canaries+O3"]).unwrap(),
             pairs(&[
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_adds_to_those_of_its_target() {
+    fn variants_add_to_those_of_their_target() {
         assert_eq!(
             named(&["a,variant=userspace"], &["default", "O3"]).unwrap(),
             pairs(&[
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_is_no_variant() {
+    fn options_make_columns_too() {
         assert_eq!(
             named(&["a"], &["default", "baud=9600"]).unwrap()[1].1,
             "a,baud=9600"
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_matrix_is_refused() {
+    fn fewer_than_two_valid_columns_are_rejected() {
         for (on, variants) in [
             (&["freertos"][..], &[][..]),
             (&[], &[]),

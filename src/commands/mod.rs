@@ -29,67 +29,76 @@ mod targets;
 
 use clap::{Parser, Subcommand};
 
-use self::arguments::ENVIRONMENT;
+use self::arguments::{When, ENVIRONMENT};
 use self::exit::EXIT_STATUS;
 
 use crate::base::interrupt::Interrupt;
 use crate::stream::filter;
 use crate::stream::run::Entry;
 
-/// What does each kernel primitive cost, on this machine, in this kernel, in this configuration?
-///
-/// Without a command: run.
+/// What does each kernel primitive cost, on this machine, in this kernel, in this configuration, and
+/// did it change?
 #[derive(Debug, Parser)]
-#[command(name = "kernmark", version, after_help = after_help(), disable_help_subcommand = true)]
+#[command(
+    name = "kernmark",
+    version,
+    after_help = "Start with `kernmark run`. `kernmark help COMMAND` explains a command.",
+    after_long_help = after_help(),
+    arg_required_else_help = true
+)]
 pub struct CommandLine {
-    /// What to do; nothing is `run`.
+    /// When to colour reports and messages
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
+    pub color: When,
+
+    /// The command.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Command,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure this machine, or what --on names, save the run and show it
-    #[command(after_help = after_help())]
+    /// Measure this machine or another target, save the run and show it
+    #[command(after_long_help = after_help())]
     Run(run::Arguments),
-    /// List what can be measured
+    /// List the metrics that can be measured
     List(list::Arguments),
     /// Measure several targets or variants and show them side by side
-    #[command(after_help = after_help())]
+    #[command(after_long_help = after_help())]
     Matrix(matrix::Arguments),
     /// Show a saved run
     Show(show::Arguments),
-    /// Read the results of another tool as a run, and save it where -o says
-    #[command(after_help = after_help())]
+    /// Convert the results of another tool to a run
+    #[command(after_long_help = after_help())]
     Import(import::Arguments),
-    /// Say whether two saved runs differ, metric by metric
-    #[command(after_help = after_help())]
+    /// Compare two saved runs, metric by metric
+    #[command(after_long_help = after_help())]
     Compare(compare::Arguments),
-    /// Measure two targets or variants in turns and say whether they differ
+    /// Measure two targets or variants alternately and compare them
     ///
-    /// A and B are measured replicate by replicate, in random order within blocks, so that what
-    /// changes on the machine meanwhile befalls both. Both runs are saved; `kernmark compare` says
-    /// the same of the two files. --runs and --samples are for each side, --time-budget is for both
-    /// together; where `run` would make one replicate, this makes two of instructions that are
-    /// exact, and ten of what takes no orders. Two agents on one Linux are two commands: 'exec:AGENT run'.
-    #[command(after_help = after_help())]
+    /// Alternates between A and B, replicate by replicate, in random order within blocks, so that
+    /// drift affects both equally. Both runs are saved; `kernmark compare` gives the same verdicts
+    /// for the two files. --runs and --samples apply to each side, --time-budget to both together.
+    /// Targets that count instructions get two replicates by default, targets that take no orders
+    /// get ten. To compare two agents on one Linux, give two commands: 'exec:AGENT run'.
+    #[command(after_long_help = after_help())]
     Ab(ab::Arguments),
-    /// Find out how far unchanged runs lie apart here, for compare and ab to allow for
+    /// Measure this machine's noise; compare and ab then ignore smaller changes
     ///
-    /// Measures the same again and again, each time a run of its own that is saved. How far these
-    /// lie apart is kept, metric by metric: from then on `compare` and `ab` call no smaller change
-    /// of what was measured on this machine in this configuration a change. Also says how often
-    /// the gate of `compare` would have raised a false alarm.
-    #[command(after_help = after_help())]
+    /// Repeats the same measurement and saves each run. The run-to-run variation of each metric is
+    /// kept as its noise floor. `compare` and `ab` use it for runs of the same target on the same
+    /// machine in the same configuration. Also reports how often the gate of `compare` would have
+    /// raised a false alarm.
+    #[command(after_long_help = after_help())]
     Noise(noise::Arguments),
-    /// Say what a metric's cost is made of: its parts, which are metrics too, and the residual
+    /// Break the cost of a metric down into its parts and a residual
     Explain(explain::Arguments),
-    /// Say from a saved run how many replicates find a change of a given size
+    /// Calculate how many replicates it takes to find a change of a given size
     Plan(plan::Arguments),
-    /// List the targets that `--on` can name, their boards and variants
+    /// List the targets for --on, with their boards and variants
     Targets(targets::Arguments),
-    /// Look for what disturbs measurements on this machine, and say what to do about it
+    /// Check this machine for what disturbs measurements, and say what to do about it
     Doctor,
     /// Print a completion script for a shell
     Completions(completions::Arguments),
@@ -106,7 +115,7 @@ fn after_help() -> String {
     )
 }
 
-/// Why a command did not do what was asked.
+/// Why a command has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The arguments make no sense.
@@ -117,28 +126,28 @@ pub enum Failure {
 
 type Outcome = Result<u8, Failure>;
 
-/// Does what the arguments say and returns the exit status.
+/// Runs a command and returns its exit status.
 ///
 /// # Errors
 ///
-/// What the user is to be told, when there is no other result.
+/// The command has no result; the message says why.
 pub fn dispatch(line: CommandLine) -> Outcome {
+    output::set_colour(line.color);
     match line.command {
-        None => run::run(&run::Arguments::default()),
-        Some(Command::Run(arguments)) => run::run(&arguments),
-        Some(Command::List(arguments)) => list::list(&arguments),
-        Some(Command::Matrix(arguments)) => matrix::matrix(&arguments),
-        Some(Command::Show(arguments)) => show::show(&arguments),
-        Some(Command::Import(arguments)) => import::import(&arguments),
-        Some(Command::Compare(arguments)) => compare::compare(&arguments),
-        Some(Command::Ab(arguments)) => ab::ab(&arguments),
-        Some(Command::Noise(arguments)) => noise::noise(&arguments),
-        Some(Command::Explain(arguments)) => explain::explain(&arguments),
-        Some(Command::Plan(arguments)) => plan::plan(&arguments),
-        Some(Command::Targets(arguments)) => targets::targets(&arguments),
-        Some(Command::Doctor) => doctor::doctor(),
-        Some(Command::Completions(arguments)) => completions::completions(&arguments),
-        Some(Command::Man) => man::man(),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::List(arguments) => list::list(&arguments),
+        Command::Matrix(arguments) => matrix::matrix(&arguments),
+        Command::Show(arguments) => show::show(&arguments),
+        Command::Import(arguments) => import::import(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Ab(arguments) => ab::ab(&arguments),
+        Command::Noise(arguments) => noise::noise(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
+        Command::Plan(arguments) => plan::plan(&arguments),
+        Command::Targets(arguments) => targets::targets(&arguments),
+        Command::Doctor => doctor::doctor(),
+        Command::Completions(arguments) => completions::completions(&arguments),
+        Command::Man => man::man(),
     }
 }
 
@@ -146,7 +155,7 @@ fn interrupt() -> Result<Interrupt, Failure> {
     Interrupt::install().map_err(|error| Failure::Failed(format!("cannot catch signals: {error}")))
 }
 
-/// Checks that each filter selects something of the catalog.
+/// Checks that each filter selects a metric of the catalog.
 fn verify_filters(catalog: &[Entry], filters: &[String]) -> Result<(), Failure> {
     let ids: Vec<&str> = catalog.iter().map(|entry| entry.metric.as_str()).collect();
     filter::verify(filters, &ids).map_err(Failure::Usage)

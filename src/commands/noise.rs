@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `noise`: how far unchanged runs lie apart on this machine.
+//! The command `noise`: measures the run-to-run variation of this machine.
 
 use clap::Args;
 
@@ -17,7 +17,7 @@ use crate::target::spec::Spec;
 /// The arguments of `noise`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    /// Select metrics: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
 
@@ -25,20 +25,20 @@ pub struct Arguments {
     #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", help = ON, long_help = ON_LONG)]
     pub on: Spec,
 
-    /// Runs that are made [of Linux each takes 25 s]
+    /// Number of runs; a run of this Linux takes 25 s
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=1000), default_value = "10")]
     pub rounds: u32,
 
-    /// How much is measured in each run.
+    /// How much is measured.
     #[command(flatten)]
     pub effort: Effort,
 
-    /// Under what conditions all are measured.
+    /// The conditions.
     #[command(flatten)]
     pub conditions: Conditions,
 }
 
-/// Makes runs of the same thing, keeps how far they lie apart and shows it.
+/// Repeats a run, keeps its run-to-run variation as noise floors, and shows it.
 pub(super) fn noise(arguments: &Arguments) -> Outcome {
     let interrupt = interrupt()?;
     let mut runs = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn noise(arguments: &Arguments) -> Outcome {
             filters: arguments.filters.clone(),
             on: arguments.on.clone(),
             effort: Effort {
-                // One seed for all would give all runs one name.
+                // With the same seed, all runs would have the same name.
                 seed: arguments.effort.seed.map(|seed| seed.wrapping_add(round)),
                 ..arguments.effort.clone()
             },
@@ -72,8 +72,8 @@ pub(super) fn noise(arguments: &Arguments) -> Outcome {
         runs.push(selected(&made, &arguments.filters));
     }
     let noise = Noise::of(&runs).ok_or_else(|| {
-        let why = "the conditions of these runs differ (kernmark compare names them), so nothing \
-                   is kept; measure again while nothing changes";
+        let why = "the conditions of these runs differ (kernmark compare shows how), so no noise \
+                   floors are kept; measure again while nothing changes";
         Failure::Failed(why.to_owned())
     })?;
     let path = store::update_noise(&noise.name(), |known| noise.merged_with(known).text())

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How results are printed.
+//! Prints results: values in, text on standard output.
 
 use std::env;
 use std::io::{self, Write};
+use std::sync::OnceLock;
 
-use super::arguments::{Format, RunFormat};
+use super::arguments::{Format, RunFormat, When};
 use super::{exit, Failure, Outcome};
 use crate::base::screen;
 use crate::judge::matrix::Column;
@@ -13,7 +14,7 @@ use crate::report::terminal::{self, Colour, Style};
 use crate::stream::run::Run;
 use crate::{export, report};
 
-/// Columns of a report that neither a terminal nor the user limits.
+/// The width of a report if neither a terminal nor the user limits it, in columns.
 pub(super) const WIDTH: usize = 100;
 
 pub(super) fn formatted_matrix(columns: &[Column], format: Format) -> String {
@@ -25,7 +26,8 @@ pub(super) fn formatted_matrix(columns: &[Column], format: Format) -> String {
     }
 }
 
-/// A run as it is to be printed; what a format of other programs loses goes to standard error.
+/// A run in a format. What the format of another program leaves out is reported on standard
+/// error.
 pub(super) fn formatted(run: &Run, format: RunFormat) -> Result<String, Failure> {
     Ok(match format {
         RunFormat::Own(Format::Table) => terminal::table(run, &style()),
@@ -41,22 +43,34 @@ pub(super) fn formatted(run: &Run, format: RunFormat) -> Result<String, Failure>
     })
 }
 
-/// How reports look on standard output.
+/// What `--color` says; it applies to every report of this process.
+static COLOUR: OnceLock<When> = OnceLock::new();
+
+/// Sets when reports are coloured. Call this once, before any report.
+pub(super) fn set_colour(when: When) {
+    COLOUR.get_or_init(|| when);
+}
+
+/// The width and the colours of reports on standard output.
 pub(super) fn style() -> Style {
     let stdout = io::stdout();
-    let uncoloured = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let colour = if screen::knows_escapes(&stdout) && !uncoloured {
-        Colour::Always
-    } else {
-        Colour::Never
+    let no_colour = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_coloured = match COLOUR.get().copied().unwrap_or_default() {
+        When::Auto => screen::knows_escapes(&stdout) && !no_colour,
+        When::Always => true,
+        When::Never => false,
     };
     Style {
         width: screen::columns(&stdout).unwrap_or(WIDTH),
-        colour,
+        colour: if is_coloured {
+            Colour::Always
+        } else {
+            Colour::Never
+        },
     }
 }
 
-/// Prints; a reader that went away has seen what it wanted.
+/// Prints to standard output. A reader that closed the pipe is not an error.
 pub(super) fn print(bytes: &[u8]) -> Outcome {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `plan`: how many replicates find a change, from a pilot.
+//! The command `plan`: a pilot run in, the number of replicates that find a change out.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::arguments::{percent, spec, without_sign};
+use super::arguments::{percent, spec, without_sign, Printed};
 use super::input::{path_or_latest, read_run};
 use super::output::{print, style};
 use super::targets::TargetsFormat;
 use super::{is_selected, Failure, Outcome};
 use crate::judge::plan::{Plan, Question};
+use crate::measure::progress::Progress;
 use crate::stream::filter;
 use crate::target::spec::Spec;
 use crate::{export, report};
@@ -19,45 +20,43 @@ use crate::{export, report};
 /// The arguments of `plan`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The saved run that is the pilot, `-` for standard input [default: the newest whole run of
-    /// --on]
+    /// The pilot: a saved run, or `-` for standard input [default: the latest complete run of --on]
     pub file: Option<PathBuf>,
 
-    /// The target whose latest run is meant
+    /// Use the latest run of this target
     #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
     pub on: Spec,
 
-    /// Only these metrics, which are then the family: the start of an id or a glob; may be given
-    /// several times
+    /// Plan for these metrics only, as one family: the start of an id or a glob; may be repeated
     #[arg(long = "only", value_name = "FILTER")]
     pub filters: Vec<String>,
 
-    /// The change that is to be found, in per cent
+    /// The change to find, in percent
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "5")]
     pub change: f64,
 
-    /// How often it is to be found, in per cent of comparisons: 50 to 99
+    /// The percentage of comparisons that must find it, from 50 to 99
     #[arg(long, value_name = "PERCENT", value_parser = power, default_value = "90")]
     pub power: f64,
 
-    /// The margin of medians that `compare` will use, in per cent
+    /// The margin of medians that `compare` will use, in percent
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "2")]
     pub margin: f64,
 
-    /// How to print the plan
-    #[arg(long, value_enum, default_value_t)]
-    pub format: TargetsFormat,
+    /// The format.
+    #[command(flatten)]
+    pub printed: Printed<TargetsFormat>,
 }
 
-/// The power of a test, as a share.
+/// Parses the power of a test, from 50 to 99 %; returns it as a fraction.
 fn power(text: &str) -> Result<f64, String> {
     match without_sign(text).parse::<f64>() {
         Ok(percent) if (50.0..=99.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("per cent from 50 to 99 are needed".to_owned()),
+        _ => Err("not a percentage from 50 to 99".to_owned()),
     }
 }
 
-/// Plans from a saved run and shows what each metric needs.
+/// Prints how many replicates each metric needs.
 pub(super) fn plan(arguments: &Arguments) -> Outcome {
     let question = Question {
         change: arguments.change,
@@ -66,8 +65,8 @@ pub(super) fn plan(arguments: &Arguments) -> Outcome {
     };
     if question.change <= question.margin {
         return Err(Failure::Usage(format!(
-            "a change of {} % lies within the margin of {} %, where `compare` calls none; ask for \
-             a greater one",
+            "`compare` ignores a change of {} %, which is within the margin of {} %; ask for a \
+             larger --change or a smaller --margin",
             report::plan::percent(question.change),
             report::plan::percent(question.margin)
         )));
@@ -76,9 +75,12 @@ pub(super) fn plan(arguments: &Arguments) -> Outcome {
     let pilot = read_run(&path)?;
     let ids: Vec<&str> = pilot.metrics.iter().map(|one| one.id.as_str()).collect();
     filter::verify(&arguments.filters, &ids).map_err(Failure::Usage)?;
+    let progress = Progress::new();
+    progress.show("calculating the power for each number of replicates");
     let plan = Plan::of(&pilot, question, |id| is_selected(id, &arguments.filters));
+    drop(progress);
     let file = path.display().to_string();
-    let text = match arguments.format {
+    let text = match arguments.printed.format() {
         TargetsFormat::Table => report::plan::table(&plan, &file, &pilot, &style()),
         TargetsFormat::Json => export::json::plan(&plan, &file),
     };

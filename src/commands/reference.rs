@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! `kernmark list --reference` and `kernmark show reference:...`: published figures.
+//! `kernmark list --reference` and `kernmark show reference:...`: published results.
 
 use std::path::Path;
 
@@ -11,12 +11,13 @@ use crate::files::reference::{self, Dataset, Reference};
 use crate::stream::filter;
 use crate::{export, report};
 
-/// The published figures that an argument names; `None` when it names a file.
+/// The published results that an argument names; `None` if it names a file.
 pub(super) fn named(argument: &Path) -> Option<Result<Reference, Failure>> {
     let text = argument.to_str().filter(|text| Reference::is_meant(text))?;
     Some(text.parse().map_err(Failure::Usage))
 }
 
+/// Prints the datasets that the filters select.
 pub(super) fn list(filters: &[String], format: Format) -> Outcome {
     let mut datasets = reference::datasets().map_err(Failure::Failed)?;
     for filter in filters {
@@ -45,22 +46,22 @@ pub(super) fn list(filters: &[String], format: Format) -> Outcome {
     print(text.as_bytes())
 }
 
-/// Shows a dataset as it was published.
+/// Prints a dataset as it was published.
 pub(super) fn show(of: &Reference, arguments: &show::Arguments) -> Outcome {
     if arguments.metric.is_some() {
-        let why = format!("{of} has no samples, so there is no distribution to show");
+        let why = format!("{of} has no samples, so it has no distribution to show");
         return Err(Failure::Usage(why));
     }
     let dataset = of.dataset().map_err(Failure::Usage)?;
     let figures = of.figures().map_err(Failure::Failed)?;
-    let text = match arguments.format {
+    let text = match arguments.printed.format() {
         RunFormat::Own(Format::Table) => report::reference::figures(&dataset, &figures, &style()),
         RunFormat::Own(Format::Json) => export::json::figures(&dataset, &figures),
         RunFormat::Own(Format::Csv) => export::csv::figures(&figures),
         RunFormat::Own(Format::Md) => export::markdown::figures(&dataset, &figures),
         RunFormat::Foreign(_) => {
             let run = of.run().map_err(Failure::Failed)?;
-            formatted(&run, arguments.format)?
+            formatted(&run, arguments.printed.format())?
         }
     };
     print(text.as_bytes())

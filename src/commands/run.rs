@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 
-use super::arguments::{seconds, spec, Conditions, Effort, Format, RunFormat, ON, ON_LONG};
+use super::arguments::{
+    seconds, spec, Conditions, Effort, Format, Printed, RunFormat, ON, ON_LONG,
+};
 use super::input::report_interrupted_runs;
 use super::output::{eprint, formatted, print, style};
 use super::saving::{Destination, MeasuredRun, Saving};
@@ -29,7 +31,7 @@ use crate::target::Orders;
 /// The arguments of `run`.
 #[derive(Args, Debug, Default)]
 pub struct Arguments {
-    /// Only these: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    /// Select metrics: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
 
@@ -43,37 +45,37 @@ pub struct Arguments {
 
     /// Only check that everything can be measured here and that every proof holds
     ///
-    /// Few replicates with few samples; their numbers are not saved unless -o says where.
+    /// Measures a few replicates with few samples and does not save them unless -o names a file.
     #[arg(long, conflicts_with = "quick")]
     pub check: bool,
 
-    /// Under what conditions it is measured.
+    /// The conditions.
     #[command(flatten)]
     pub conditions: Conditions,
 
-    /// Save the run in FILE, which must not exist [default: a file below the data directory]
+    /// Save the run as FILE, which must not exist, or write it to standard output if FILE is -
+    /// [default: a file in the data directory]
     ///
-    /// Without it, what --on file: reads from a file is not saved again.
+    /// With -, the report goes to standard error. Runs that --on file: reads from a file are saved
+    /// again only with this option.
     ///
-    /// Until the run is over it grows in FILE.part; that is what a tool that is killed leaves, and
-    /// `kernmark show` reads it.
+    /// The run grows in FILE.part until it is complete. If the tool is killed, FILE.part remains,
+    /// and `kernmark show` reads it.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Judge the run by the absolute limits in FILE
+    /// Check the run against the absolute limits in FILE
     ///
-    /// A TOML file with the most that a metric may cost: see doc/ci.md. A limit that is exceeded
-    /// is exit status 3, one that cannot be judged 4.
+    /// FILE is TOML and gives the highest cost of each metric; see doc/ci.md. The exit status is 3
+    /// if a metric exceeds its limit and 4 if a limit cannot be judged.
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     pub budget: Option<PathBuf>,
 
-    /// How to print the result
-    ///
-    /// The formats of other programs, and what each keeps, are in doc/formats.md.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: RunFormat,
+    /// The format.
+    #[command(flatten)]
+    pub printed: Printed<RunFormat>,
 
-    /// Seconds without output after which the agent counts as hung
+    /// Seconds of silence after which the agent counts as hung
     #[arg(long, value_name = "S", value_parser = seconds, hide = true)]
     pub case_timeout: Option<Duration>,
 }
@@ -91,7 +93,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     };
     let judgement = budget.map(|budget| budget.judge(&made.run)).transpose();
     let shown = selected(&made, &arguments.filters);
-    let text = match (&judgement, arguments.format) {
+    let text = match (&judgement, arguments.printed.format()) {
         (Ok(Some(judgement)), format) => budget::formatted_with(&shown, judgement, format),
         (_, RunFormat::Own(Format::Table)) if arguments.check => {
             Ok(report::check::render(&summarise(&shown), style().width))
@@ -118,7 +120,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let ids: Vec<&str> = metrics.chain(entries).map(String::as_str).collect();
     filter::verify(&arguments.filters, &ids).map_err(Failure::Usage)?;
     let judgement = judgement.map_err(Failure::Usage)?;
-    Ok(budget::graver(made.exit_status(), judgement.as_ref()))
+    Ok(budget::combined_status(
+        made.exit_status(),
+        judgement.as_ref(),
+    ))
 }
 
 impl Arguments {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `show`: a saved run.
+//! The command `show`: prints a saved run.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::arguments::{spec, RunFormat};
+use super::arguments::{spec, Printed, RunFormat};
 use super::input::{path_or_latest, read_run};
 use super::output::{formatted, print, style};
 use super::{budget, exit, reference as published, Failure, Outcome};
@@ -17,30 +17,28 @@ use crate::target::spec::Spec;
 /// The arguments of `show`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The saved run or file of another tool, `-` for standard input, or a dataset of published
-    /// figures, such as reference:zircon/2018-01-02 [default: the newest whole run of --on]
+    /// A saved run, a file of another tool, `-` for standard input, or a published dataset such as
+    /// reference:zircon/2018-01-02 [default: the latest complete run of --on]
     pub file: Option<PathBuf>,
 
-    /// The target whose latest run is meant
+    /// Use the latest run of this target
     #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
     pub on: Spec,
 
-    /// Show how the samples of this one metric are distributed
-    #[arg(long, value_name = "ID", conflicts_with = "format")]
+    /// Show the distribution of this metric's samples
+    #[arg(long, value_name = "ID", conflicts_with_all = ["format", "json"])]
     pub metric: Option<String>,
 
-    /// Judge the run by the absolute limits in FILE
+    /// Check the run against the absolute limits in FILE
     ///
-    /// A TOML file with the most that a metric may cost: see doc/ci.md. A limit that is exceeded
-    /// is exit status 3, one that cannot be judged 4.
+    /// FILE is TOML and gives the highest cost of each metric; see doc/ci.md. The exit status is 3
+    /// if a metric exceeds its limit and 4 if a limit cannot be judged.
     #[arg(long, value_name = "FILE", conflicts_with = "metric")]
     pub budget: Option<PathBuf>,
 
-    /// How to print the result
-    ///
-    /// The formats of other programs, and what each keeps, are in doc/formats.md.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: RunFormat,
+    /// The format.
+    #[command(flatten)]
+    pub printed: Printed<RunFormat>,
 }
 
 pub(super) fn show(arguments: &Arguments) -> Outcome {
@@ -63,9 +61,12 @@ pub(super) fn show(arguments: &Arguments) -> Outcome {
     }
     let judgement = budget::judge(arguments.budget.as_deref(), &run)?;
     let text = match &judgement {
-        Some(judgement) => budget::formatted_with(&run, judgement, arguments.format)?,
-        None => formatted(&run, arguments.format)?,
+        Some(judgement) => budget::formatted_with(&run, judgement, arguments.printed.format())?,
+        None => formatted(&run, arguments.printed.format())?,
     };
     print(text.as_bytes())?;
-    Ok(budget::graver(exit::of_run(&run), judgement.as_ref()))
+    Ok(budget::combined_status(
+        exit::of_run(&run),
+        judgement.as_ref(),
+    ))
 }

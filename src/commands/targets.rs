@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `targets`: what `--on` can name.
+//! The command `targets`: lists the targets for `--on`.
 
 use serde::Serialize;
 
 use clap::{Args, ValueEnum};
 
+use super::arguments::{Choice, Printed};
 use super::output::print;
 use super::{exit, Failure, Outcome};
 use crate::base::text::plain;
 use crate::target::described::{find, names};
 use crate::target::spec::Description;
 
-/// How the list of targets is printed.
+impl Choice for TargetsFormat {
+    const JSON: Self = TargetsFormat::Json;
+}
+
+/// The formats of a list of targets and of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TargetsFormat {
     /// A table for people
@@ -25,12 +30,12 @@ pub enum TargetsFormat {
 /// The arguments of `targets`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// How to print the list
-    #[arg(long, value_enum, default_value_t)]
-    pub format: TargetsFormat,
+    /// The format.
+    #[command(flatten)]
+    pub printed: Printed<TargetsFormat>,
 }
 
-/// A target, as it is listed.
+/// A target in the list.
 #[derive(Serialize)]
 struct Target {
     name: String,
@@ -46,7 +51,7 @@ struct Target {
 struct Named {
     name: String,
     about: String,
-    /// The boards that have it, where not all do.
+    /// The boards that have it; `None`: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     boards: Option<Vec<String>>,
 }
@@ -57,12 +62,12 @@ struct Setting {
     name: String,
     about: String,
     default: String,
-    /// The values that it can have, where not any.
+    /// The values that it may have; `None`: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<Vec<String>>,
 }
 
-/// Lists the targets. One whose description is wrong is told on standard error.
+/// Lists the targets. Faulty descriptions are reported on standard error.
 pub(super) fn targets(arguments: &Arguments) -> Outcome {
     let mut status = exit::OK;
     let mut all = Vec::new();
@@ -75,7 +80,7 @@ pub(super) fn targets(arguments: &Arguments) -> Outcome {
             }
         }
     }
-    let text = match arguments.format {
+    let text = match arguments.printed.format() {
         TargetsFormat::Table => table(&all),
         TargetsFormat::Json => {
             let text = serde_json::to_string_pretty(&all);
@@ -129,7 +134,7 @@ fn table(targets: &[Target]) -> String {
             let mut defaults = target.default_board.split(" or ");
             let note = match defaults.position(|name| name == board.name) {
                 Some(0) => " (default)",
-                Some(_) => " (default where the one before cannot be used)",
+                Some(_) => " (default if the one above cannot be used)",
                 None => "",
             };
             rows.push((
@@ -163,11 +168,11 @@ fn table(targets: &[Target]) -> String {
     for (form, about) in [
         (
             "PATH.toml",
-            "a target that a file describes (doc/targets.md)",
+            "a target described by a file (see doc/targets.md)",
         ),
-        ("serial:DEVICE[@BAUD]", "what a serial line says"),
-        ("exec:COMMAND", "what a shell command prints"),
-        ("file:PATH", "a stream that was saved; - is standard input"),
+        ("serial:DEVICE[@BAUD]", "records from a serial line"),
+        ("exec:COMMAND", "records from a shell command"),
+        ("file:PATH", "records from a file; - is standard input"),
     ] {
         rows.push((form.to_owned(), about.to_owned()));
     }
