@@ -13,7 +13,7 @@ use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use kernmark::import::{self, records, Format, FORMATS};
-use kernmark::report::terminal::{self, Colour, Style};
+use kernmark::report::terminal::{self, BarStyle, Colour, Style};
 use serde_json::Value;
 
 /// Bytes of each text whose reading is timed.
@@ -28,6 +28,7 @@ const SHOWN: [usize; 3] = [1, 2, 4];
 const STYLE: Style = Style {
     width: 100,
     colour: Colour::Never,
+    bars: BarStyle::Blocks,
 };
 /// Lines of a log around one line of a result.
 const AROUND: usize = 99;

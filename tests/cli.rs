@@ -309,6 +309,33 @@ fn json_is_short_for_the_format() {
 }
 
 #[test]
+fn bars_are_ascii_unless_the_locale_is_utf8() {
+    let bed = Bed::new("cat whole", &[]);
+    bed.measure(&[]).expect(0, "put", "");
+    let distribution = |variable: &str, locale: &str| {
+        let mut command = bed.command(&["show", "--metric", "fifo.put.user"]);
+        for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
+            command.env_remove(name);
+        }
+        let seen = Seen::from(command.env(variable, locale).output().unwrap());
+        assert_eq!(seen.status, Some(0), "{seen:?}");
+        seen.out
+    };
+    for (variable, locale) in [
+        ("LANG", "C"),
+        ("LC_ALL", "POSIX"),
+        ("LANG", "de_DE.ISO-8859-1"),
+    ] {
+        let out = distribution(variable, locale);
+        assert!(out.is_ascii() && out.contains('#'), "{out}");
+    }
+    for (variable, locale) in [("LANG", "C.UTF-8"), ("LC_CTYPE", "en_US.utf8")] {
+        let out = distribution(variable, locale);
+        assert!(out.contains('\u{2588}') && !out.contains('#'), "{out}");
+    }
+}
+
+#[test]
 fn colour_is_as_the_user_says() {
     let bed = Bed::new("cat whole", &[]);
     bed.measure(&[]).expect(0, "put", "");

@@ -20,7 +20,7 @@ use kernmark::judge::noise::Noise;
 use kernmark::judge::pairing::block_sizes;
 use kernmark::judge::quantity::{Margins, Quantity, MEDIANS_LEVEL};
 use kernmark::report::compare::{table, Origin};
-use kernmark::report::terminal::{Colour, Style};
+use kernmark::report::terminal::{BarStyle, Colour, Style};
 use kernmark::stream::run::{Clock, Fact, Metric, Outcome, Replicate, Run, Session, Unit};
 use kernmark::stream::ticks::Ticks;
 use proptest::prelude::*;
@@ -797,7 +797,11 @@ fn shown((_, sides, options): &Case, width: usize, colour: Colour) -> String {
         &comparison,
         sides,
         &Ruling::default(),
-        &Style { width, colour },
+        &Style {
+            width,
+            colour,
+            bars: BarStyle::Blocks,
+        },
     )
 }
 
@@ -863,6 +867,7 @@ fn blocks_and_wider_margins_are_shown() {
     let style = |width| Style {
         width,
         colour: Colour::Never,
+        bars: BarStyle::Blocks,
     };
     assert_snapshot!(
         "table_turns",

@@ -14,7 +14,7 @@ use flate2::Compression;
 use kernmark::machine::doctor::{examine, Activity, Finding, Level, Probes, Realtime, Snapshot};
 use kernmark::machine::{facts, Machine};
 use kernmark::report::doctor::render;
-use kernmark::report::terminal::{Colour, Style};
+use kernmark::report::terminal::{BarStyle, Colour, Style};
 
 /// The root of a machine, unpacked once from `tests/fixtures/NAME.tree`.
 ///
@@ -148,7 +148,11 @@ fn copy(from: &Path, to: &Path) {
 }
 
 fn style(width: usize, colour: Colour) -> Style {
-    Style { width, colour }
+    Style {
+        width,
+        colour,
+        bars: BarStyle::Blocks,
+    }
 }
 
 #[test]

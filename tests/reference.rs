@@ -971,7 +971,7 @@ fn published_figures_are_compared_with_what_measures_the_nearest_thing() {
     }
     assert_eq!(
         across["published"][0],
-        "2 of 63 published figures are measured by the run"
+        "the run measures 2 of 63 published results"
     );
     let table = kernmark(&["compare", "--across", &run, NEW]);
     assert!(
@@ -980,5 +980,5 @@ fn published_figures_are_compared_with_what_measures_the_nearest_thing() {
     );
     let (status, message) = refused(&["compare", OLD, &run, "--base", &run]);
     assert_eq!(status, Some(2));
-    assert!(message.contains("whole of a side"), "{message}");
+    assert!(message.contains("only input of its side"), "{message}");
 }

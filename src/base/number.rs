@@ -110,6 +110,33 @@ fn separate(digits: &str) -> String {
     text + fraction
 }
 
+/// A unit of time that a value is shown in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeUnit {
+    /// `ns`, `us`, `ms` or `s`.
+    pub name: &'static str,
+    nanoseconds: f64,
+}
+
+impl TimeUnit {
+    /// The largest unit in which a time in nanoseconds is 1 or more; nanoseconds below that.
+    #[must_use]
+    pub fn of(nanoseconds: f64) -> Self {
+        let unit = |(name, nanoseconds)| TimeUnit { name, nanoseconds };
+        [("s", 1e9), ("ms", 1e6), ("us", 1e3)]
+            .into_iter()
+            .map(unit)
+            .find(|unit| nanoseconds.abs() >= unit.nanoseconds)
+            .unwrap_or(unit(("ns", 1.0)))
+    }
+
+    /// A time in this unit, from nanoseconds.
+    #[must_use]
+    pub fn convert(self, nanoseconds: f64) -> f64 {
+        nanoseconds / self.nanoseconds
+    }
+}
+
 /// A count, thousands separated by commas.
 #[must_use]
 pub fn count(value: u64) -> String {
@@ -180,6 +207,24 @@ pub fn frequency(hz: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_shown_in_the_unit_that_suits_them() {
+        for (nanoseconds, name, value) in [
+            (0.0, "ns", 0.0),
+            (0.3, "ns", 0.3),
+            (999.9, "ns", 999.9),
+            (1000.0, "us", 1.0),
+            (-2500.0, "us", -2.5),
+            (13_800_000.0, "ms", 13.8),
+            (2e9, "s", 2.0),
+            (7.2e12, "s", 7200.0),
+        ] {
+            let unit = TimeUnit::of(nanoseconds);
+            assert_eq!(unit.name, name);
+            assert_eq!(Some(unit.convert(nanoseconds)), Some(value));
+        }
+    }
 
     fn shown(value: f64, half: f64) -> String {
         Place::of(value, Some((value - half, value + half)), 0.0).show(value)

@@ -10,7 +10,7 @@ use super::arguments::{Format, RunFormat, When};
 use super::{exit, Failure, Outcome};
 use crate::base::screen;
 use crate::judge::matrix::Column;
-use crate::report::terminal::{self, Colour, Style};
+use crate::report::terminal::{self, BarStyle, Colour, Style};
 use crate::stream::run::Run;
 use crate::{export, report};
 
@@ -67,7 +67,24 @@ pub(super) fn style() -> Style {
         } else {
             Colour::Never
         },
+        bars: if locale_is_utf8() {
+            BarStyle::Blocks
+        } else {
+            BarStyle::Ascii
+        },
     }
+}
+
+/// Whether the locale's character set is UTF-8: the first of the variables that is set decides, as
+/// POSIX says (Base Definitions, section 8.2).
+fn locale_is_utf8() -> bool {
+    let set = |name: &&str| env::var(name).is_ok_and(|value| !value.is_empty());
+    let first = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find(set);
+    let value = first.and_then(|name| env::var(name).ok());
+    value.is_some_and(|value| {
+        let value = value.to_ascii_lowercase();
+        value.ends_with("utf-8") || value.ends_with("utf8")
+    })
 }
 
 /// Prints to standard output. A reader that closed the pipe is not an error.

@@ -19,6 +19,7 @@ use crate::report::explain;
 use crate::report::matrix::{header, legend, listing, place, ratio, shared_problems, Shown, Units};
 use crate::report::reference;
 use crate::report::row::{idiom_legend, Row, IDIOM};
+use crate::report::terminal::title;
 use crate::report::{copies, damage, grouped, object, problems, provenance, tally, Problem};
 use crate::stream::run::{Run, Unit};
 
@@ -33,7 +34,7 @@ pub fn run(run: &Run) -> String {
     }
     for ((unit, statistic), rows) in grouped(&rows, |row| (row.unit, row.statistic)) {
         let statistic = statistic.name();
-        let per = format!("{} per operation", unit.of_figures());
+        let per = title(unit);
         let net = match unit {
             Unit::Cycles => "net cycles",
             Unit::Ticks | Unit::Instructions => "net",
@@ -166,7 +167,7 @@ pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
     let _ = writeln!(out, "- metric: {}", code(&of.id));
     let _ = writeln!(out, "- of: {}", escape(&origin.of));
     let _ = writeln!(out, "- measured: {}", escape(&explain::measured(of)));
-    let _ = write!(out, "\n| {} per operation |", of.unit);
+    let _ = write!(out, "\n| {} |", explain::heading(of));
     for title in explain::TITLES {
         let _ = write!(out, " {title} |");
     }
@@ -233,8 +234,7 @@ pub fn matrix(columns: &[Column]) -> String {
         for row in rows {
             let mark = if row.is_idiom() { IDIOM } else { "" };
             let _ = write!(out, "| {}{mark} |", code(&row.id));
-            for cell in &row.cells {
-                let shown = Shown::of(cell.as_ref(), units);
+            for shown in Shown::all(row, units) {
                 let change = match shown.change.as_str() {
                     "" => String::new(),
                     change => format!(" ({change})"),
@@ -352,7 +352,7 @@ fn comparison_with(
     part.metrics.retain(|m| shown.contains(&m.verdict));
     let compared = compare::in_order(&part);
     for (unit, metrics) in grouped(&compared, |metric| metric.unit) {
-        let per = format!("{} per operation", unit.of_figures());
+        let per = title(unit);
         let improves = metrics.iter().any(|metric| metric.improvement.is_some());
         let (title, rule) = if improves {
             (" improvement % |", " ---: |")

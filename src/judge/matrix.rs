@@ -451,7 +451,7 @@ mod tests {
         fn any_runs_have_a_matrix_that_can_be_shown(columns in prop::collection::vec(any_column(), 0..5)) {
             use crate::export::{csv, json, markdown};
             use crate::report::matrix::table;
-            use crate::report::terminal::{Colour, Style};
+            use crate::report::terminal::{BarStyle, Colour, Style};
             let matrix = Matrix::of(&columns);
             for row in &matrix.rows {
                 prop_assert_eq!(row.cells.len(), columns.len());
@@ -462,7 +462,7 @@ mod tests {
                     prop_assert_eq!(difference.percent.is_none(), base == 0.0);
                 }
             }
-            let style = Style { width: 80, colour: Colour::Always };
+            let style = Style { width: 80, colour: Colour::Always, bars: BarStyle::Blocks };
             prop_assert!(table(&columns, &style).ends_with('\n'));
             prop_assert!(!markdown::matrix(&columns).is_empty());
             let lines = csv::matrix(&columns).lines().count();

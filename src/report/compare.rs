@@ -12,7 +12,7 @@ use super::terminal::{
 };
 use super::{copies, damage, grouped, provenance_parts, Provenance};
 use crate::base::number::plural;
-use crate::base::number::{change, count, Place};
+use crate::base::number::{change, count, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
 use crate::files::reference::improvement_text;
 use crate::judge::compare::{Basis, Compared, Comparison, Conditions, Side, Speed, Verdict};
@@ -555,14 +555,22 @@ impl Row {
     pub(crate) fn of(metric: &Compared) -> Self {
         let unavailable = || UNAVAILABLE.to_owned();
         let judged = metric.decisive();
-        // One digit more than a change has, so that dividing the two gives it.
+        let base = judged.map(|one| one.base).or(metric.base);
+        let new = judged.map(|one| one.new).or(metric.new);
+        // Both sides in one unit, so that a reader can divide them.
+        let time_unit = base.or(new).map(|side| TimeUnit::of(side.value));
+        let time_unit = time_unit.filter(|_| metric.unit == Unit::Cycles);
+        // One digit more than the change has, so that dividing the two gives the change.
         let figure = |side: Option<Side>| {
             side.map_or_else(unavailable, |side| {
                 let is_whole = metric.unit == Unit::Instructions && side.value.fract() == 0.0;
-                if is_whole {
-                    Place::decimals(0).show(side.value)
-                } else {
-                    Place::significant(side.value, 5).show(side.value)
+                match time_unit {
+                    Some(unit) => {
+                        let value = unit.convert(side.value);
+                        format!("{} {}", Place::significant(value, 5).show(value), unit.name)
+                    }
+                    None if is_whole => Place::decimals(0).show(side.value),
+                    None => Place::significant(side.value, 5).show(side.value),
                 }
             })
         };
@@ -582,8 +590,8 @@ impl Row {
             improvement: metric
                 .improvement
                 .map_or_else(unavailable, improvement_text),
-            base: figure(judged.map(|one| one.base).or(metric.base)),
-            new: figure(judged.map(|one| one.new).or(metric.new)),
+            base: figure(base),
+            new: figure(new),
             change: judged
                 .and_then(|one| one.ratio)
                 .map_or_else(unavailable, signed),

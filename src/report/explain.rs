@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::row::UNAVAILABLE;
 use super::terminal::{block, dim_head, head, painted_lines, Ink, Style, GAP, INDENT};
 use crate::base::number::plural;
-use crate::base::number::Place;
+use crate::base::number::{Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
 use crate::judge::explain::{Explanation, Reading, Reckoning, Share};
 use crate::stream::run::Unit;
@@ -28,15 +28,41 @@ const DIGITS: i32 = 4;
 /// A bar of so many characters is the whole.
 const BAR: usize = 20;
 
-/// The place of the last digit of all values.
-pub(crate) fn place(explanation: &Explanation) -> Place {
-    let values = explanation.shares.iter().filter_map(|share| share.value);
-    let mut values = values.chain([explanation.whole]);
-    if explanation.unit == "ns" || values.any(|value| value.fract() != 0.0) {
-        Place::significant(explanation.whole, DIGITS)
-    } else {
-        Place::decimals(0)
+/// How all values of an explanation are shown: in one unit and to one place, so that they can be
+/// added up.
+struct Scale {
+    /// `None` unless the values are times.
+    time: Option<TimeUnit>,
+    unit: &'static str,
+    place: Place,
+}
+
+impl Scale {
+    fn of(explanation: &Explanation) -> Self {
+        let is_time = explanation.unit == Unit::Cycles.of_figures();
+        let time = is_time.then(|| TimeUnit::of(explanation.whole));
+        let values = explanation.shares.iter().filter_map(|share| share.value);
+        let mut values = values.chain([explanation.whole]);
+        let place = match time {
+            Some(unit) => Place::significant(unit.convert(explanation.whole), DIGITS),
+            None if values.any(|value| value.fract() != 0.0) => {
+                Place::significant(explanation.whole, DIGITS)
+            }
+            None => Place::decimals(0),
+        };
+        let unit = time.map_or(explanation.unit, |unit| unit.name);
+        Scale { time, unit, place }
     }
+
+    fn show(&self, value: f64) -> String {
+        let value = self.time.map_or(value, |unit| unit.convert(value));
+        self.place.show(value)
+    }
+}
+
+/// The heading of the names: the unit of all values.
+pub(crate) fn heading(explanation: &Explanation) -> String {
+    format!("{} per operation", Scale::of(explanation).unit)
 }
 
 /// One line of the table: part, count, value of one, contribution, share of the whole in per cent.
@@ -53,7 +79,7 @@ pub(crate) const TITLES: [&str; 4] = ["count", "each", "together", "share"];
 
 /// The rows of the table: each part, the sum, the residual, the whole.
 pub(crate) fn rows(explanation: &Explanation) -> Vec<Row> {
-    let place = place(explanation);
+    let scale = Scale::of(explanation);
     let percent = |value: f64| explanation.percent(value);
     let share = |value: Option<f64>| {
         let percent = value.and_then(percent);
@@ -61,7 +87,7 @@ pub(crate) fn rows(explanation: &Explanation) -> Vec<Row> {
             format!("{} %", Place::decimals(1).show(percent))
         })
     };
-    let shown = |value: Option<f64>| value.map_or_else(unavailable, |value| place.show(value));
+    let shown = |value: Option<f64>| value.map_or_else(unavailable, |value| scale.show(value));
     let part = |one: &Share| Row {
         name: one.name(),
         cells: [
@@ -78,7 +104,7 @@ pub(crate) fn rows(explanation: &Explanation) -> Vec<Row> {
         cells: [
             String::new(),
             String::new(),
-            place.show(value),
+            scale.show(value),
             share(Some(value)),
         ],
         why: String::new(),
@@ -116,10 +142,10 @@ pub(crate) fn measured(explanation: &Explanation) -> String {
 }
 
 fn with_interval(explanation: &Explanation, value: f64, interval: Option<(f64, f64)>) -> String {
-    let place = place(explanation);
-    let mut text = format!("{} {}", place.show(value), explanation.unit);
+    let scale = Scale::of(explanation);
+    let mut text = format!("{} {}", scale.show(value), scale.unit);
     if let Some((low, high)) = interval.filter(|(low, high)| low < high) {
-        let _ = write!(text, " ({}..{})", place.show(low), place.show(high));
+        let _ = write!(text, " ({}..{})", scale.show(low), scale.show(high));
     }
     text
 }
@@ -196,7 +222,7 @@ pub fn table(explanation: &Explanation, origin: &Origin, style: &Style) -> Strin
     out.push('\n');
     let rows = rows(explanation);
     let names = rows.iter().map(|row| plain(&row.name).chars().count());
-    let title = format!("{} per operation", explanation.unit);
+    let title = heading(explanation);
     let name = names.max().unwrap_or(0).max(title.len());
     let widths: Vec<usize> = (0..TITLES.len())
         .map(|at| {
@@ -231,7 +257,7 @@ pub fn table(explanation: &Explanation, origin: &Origin, style: &Style) -> Strin
         // In hundredths of a per cent.
         let bar = (row.bar.clamp(0.0, 100.0) * 100.0).round() as u64;
         if has_bars && bar > 0 {
-            let _ = write!(line, "{:GAP$}{}", "", block(bar, 10_000, BAR));
+            let _ = write!(line, "{:GAP$}{}", "", block(bar, 10_000, BAR, style.bars));
         }
         out.push_str(line.trim_end());
         out.push('\n');

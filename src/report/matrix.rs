@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::row::{idiom_legend, Row as Figures, UNAVAILABLE};
+use super::row::{idiom_legend, time_unit, Row as Figures, UNAVAILABLE};
 use super::terminal::{
     dim_head, head, name, painted_lines, title, write_object, write_problem, Ink, Style, GAP,
     INDENT, LONGEST_NAME,
@@ -12,7 +12,7 @@ use super::terminal::{
 use super::{
     damage, grouped, object, problems, provenance_parts, tally, Problem, Provenance, TARGET,
 };
-use crate::base::number::{self, Place};
+use crate::base::number::{self, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
 use crate::judge::matrix::{Cell, Column, Difference, Matrix, Mean, Row};
 use crate::judge::summary::Status;
@@ -254,6 +254,7 @@ pub(crate) fn legend(matrix: &Matrix, names: &[String]) -> Vec<String> {
 }
 
 /// One metric in one column, as it is shown.
+#[derive(Clone)]
 pub(crate) struct Shown {
     /// The median, or why there is none.
     pub(crate) value: String,
@@ -263,11 +264,21 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    pub(crate) fn of(cell: Option<&Cell>, units: Units) -> Self {
+    /// All cells of a row, with times in the unit that suits the first.
+    pub(crate) fn all(row: &Row, units: Units) -> Vec<Self> {
+        let mut summaries = row.cells.iter().flatten().map(|cell| &cell.summary);
+        let time_unit = summaries.find_map(time_unit);
+        let cells = row.cells.iter();
+        cells
+            .map(|cell| Shown::of(cell.as_ref(), units, time_unit))
+            .collect()
+    }
+
+    fn of(cell: Option<&Cell>, units: Units, time_unit: Option<TimeUnit>) -> Self {
         let Some(cell) = cell else {
             return Shown::word(UNAVAILABLE, Ink::Dim);
         };
-        let Some(figures) = Figures::of(&cell.summary) else {
+        let Some(figures) = Figures::in_unit(&cell.summary, time_unit) else {
             return match cell.summary.status {
                 Status::Failed => Shown::word("failed", Ink::Red),
                 Status::Incomplete => Shown::word("incomplete", Ink::Red),
@@ -275,8 +286,10 @@ impl Shown {
             };
         };
         let value = match units {
-            Units::Same(_) => figures.median,
-            Units::Different => format!("{} {}", figures.median, symbol(cell.summary.unit)),
+            Units::Different if cell.summary.unit != Unit::Cycles => {
+                format!("{} {}", figures.median, symbol(cell.summary.unit))
+            }
+            Units::Same(_) | Units::Different => figures.median,
         };
         Shown {
             value,
@@ -454,13 +467,12 @@ struct Layout {
 impl Layout {
     fn of(matrix: &Matrix, rows: &[&Row], names: &[String], width: usize) -> Self {
         let units = Units::of(matrix);
+        let shown: Vec<Vec<Shown>> = rows.iter().map(|row| Shown::all(row, units)).collect();
         let spans: Vec<Span> = names
             .iter()
             .enumerate()
             .map(|(at, name)| {
-                let cells = rows
-                    .iter()
-                    .map(|row| Shown::of(row.cells[at].as_ref(), units));
+                let cells = shown.iter().map(|cells| cells[at].clone());
                 Span::of(name, cells.collect(), matrix.means[at])
             })
             .collect();

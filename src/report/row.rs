@@ -2,7 +2,7 @@
 
 //! One metric as the cells of a table.
 
-use crate::base::number::{self, Place};
+use crate::base::number::{self, Place, TimeUnit};
 use crate::judge::quantity::Quantity;
 use crate::judge::summary::{Status, Summary};
 use crate::stream::run::{Statistic, Unit};
@@ -22,8 +22,9 @@ pub(crate) fn idiom_legend() -> String {
     format!("{}: an idiom: {NO_OBJECT}", IDIOM.trim_start())
 }
 
-/// A metric that has a number, each figure with as many digits as the interval of
-/// its median supports, three at least. Times are nanoseconds of one operation, or instructions.
+/// A metric that has a value. Each figure has as many digits as the interval of its median
+/// supports, at least three. The figures are those of one operation: instructions, cycles, or a
+/// time. All times of a row are in the unit that suits its median, which follows the median.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The metric's id, not yet safe to show.
@@ -36,7 +37,7 @@ pub struct Row {
     pub unit: Unit,
     /// What `median` is.
     pub statistic: Statistic,
-    /// The median, or what stands for it.
+    /// The median, or what stands for it, with its unit if it is a time.
     pub median: String,
     /// The interval of the median, `low..high`.
     pub interval: String,
@@ -63,10 +64,18 @@ impl Row {
         summaries.iter().filter_map(Row::of).collect()
     }
 
-    /// `None` of a metric that has no number.
+    /// `None` if the metric has no value.
     pub(crate) fn of(summary: &Summary) -> Option<Row> {
+        Row::in_unit(summary, time_unit(summary))
+    }
+
+    /// As [`Row::of`], with times in this unit.
+    pub(crate) fn in_unit(summary: &Summary, time_unit: Option<TimeUnit>) -> Option<Row> {
         let ticks = summary.median.filter(|_| summary.status == Status::Ok)?;
-        let shown = |ticks: f64| summary.nanoseconds(ticks).unwrap_or(ticks);
+        let shown = |ticks: f64| {
+            let time = summary.nanoseconds(ticks).zip(time_unit);
+            time.map_or(ticks, |(ns, unit)| unit.convert(ns))
+        };
         let interval = summary.low.zip(summary.high);
         let grain = 1.0 / summary.batch.max(1) as f64;
         let median = shown(ticks);
@@ -94,7 +103,10 @@ impl Row {
             idiom: summary.entry.as_ref().is_some_and(|entry| entry.idiom),
             unit: summary.unit,
             statistic: summary.statistic,
-            median: place.show(median),
+            median: match time_unit.filter(|_| summary.unit == Unit::Cycles) {
+                Some(unit) => format!("{} {}", place.show(median), unit.name),
+                None => place.show(median),
+            },
             interval: interval.map_or_else(unavailable, |(low, high)| {
                 format!("{}..{}", place.show(shown(low)), place.show(shown(high)))
             }),
@@ -110,6 +122,12 @@ impl Row {
             rate: rate(summary),
         })
     }
+}
+
+/// The unit of time that suits a metric's median; `None` if it has none or is not a time.
+pub(crate) fn time_unit(summary: &Summary) -> Option<TimeUnit> {
+    let median = summary.median.filter(|_| summary.status == Status::Ok)?;
+    summary.nanoseconds(median).map(TimeUnit::of)
 }
 
 /// The place of the last digit of a median. Whole instructions are exact: all

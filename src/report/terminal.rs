@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::row::{beside, idiom_legend, place, Row, IDIOM, NO_OBJECT, OF_A_BATCH, UNAVAILABLE};
 use super::{copies, damage, grouped, object, problems, provenance, tally, Problem};
 use crate::base::number::plural;
-use crate::base::number::{self, Place};
+use crate::base::number::{self, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
 use crate::judge::quantity::Quantity;
 use crate::judge::summary::{summarise, Status, Summary};
@@ -29,6 +29,17 @@ pub struct Style {
     pub width: usize,
     /// Whether there are colours.
     pub colour: Colour,
+    /// The characters of bars.
+    pub bars: BarStyle,
+}
+
+/// The characters of bars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BarStyle {
+    /// `#`, for terminals that show ASCII only.
+    Ascii,
+    /// Block elements of Unicode, in eighths of a character.
+    Blocks,
 }
 
 /// The narrowest that a report can be.
@@ -333,9 +344,9 @@ impl Layout {
     }
 }
 
-pub(super) fn title(unit: Unit) -> &'static str {
+pub(crate) fn title(unit: Unit) -> &'static str {
     match unit {
-        Unit::Cycles => "ns per operation",
+        Unit::Cycles => "time per operation",
         Unit::Ticks => "cycles per operation",
         Unit::Instructions => "instr per operation",
     }
@@ -612,16 +623,20 @@ impl<'a> Bars<'a> {
                 format!("{low}..{high}")
             }
         };
-        let in_ns = |value: f64| {
-            let digits = decimals(to_ns(self.step).unwrap_or(1.0));
-            to_ns(value).map_or(UNAVAILABLE.to_owned(), |ns| exact(ns, digits))
+        let median = self.summary.median.and_then(to_ns).unwrap_or(0.0);
+        let time_unit = TimeUnit::of(median);
+        let digits = decimals(time_unit.convert(to_ns(self.step).unwrap_or(1.0)));
+        let time = |value: f64| {
+            to_ns(value).map_or(UNAVAILABLE.to_owned(), |ns| {
+                exact(time_unit.convert(ns), digits)
+            })
         };
         let in_ticks = |value: f64| exact(value, decimals(self.step));
         let mut columns: Vec<Vec<String>> = Vec::new();
         if self.summary.unit == Unit::Cycles {
             columns.push(
-                std::iter::once("ns".to_owned())
-                    .chain(self.lines.iter().map(|b| range(b, &in_ns)))
+                std::iter::once(time_unit.name.to_owned())
+                    .chain(self.lines.iter().map(|b| range(b, &time)))
                     .collect(),
             );
         }
@@ -662,9 +677,18 @@ impl<'a> Bars<'a> {
             let bar = &self.lines[line - 1];
             if bar.gap {
                 let width = GAP + widths[0];
-                let _ = writeln!(out, "{:>width$}", "\u{22ee}");
+                let dots = match style.bars {
+                    BarStyle::Ascii => ":",
+                    BarStyle::Blocks => "\u{22ee}",
+                };
+                let _ = writeln!(out, "{dots:>width$}");
             }
-            let _ = write!(text, "{:GAP$}{}", "", block(bar.samples, most, room));
+            let _ = write!(
+                text,
+                "{:GAP$}{}",
+                "",
+                block(bar.samples, most, room, style.bars)
+            );
             let mark = &marks[line - 1];
             if !mark.is_empty() {
                 let _ = write!(text, " {mark}");
@@ -765,12 +789,16 @@ fn exact(value: f64, decimals: i32) -> String {
     Place::decimals(decimals).show(value)
 }
 
-/// A bar in eighths of a character; what is not nothing shows.
-pub(super) fn block(samples: u64, most: u64, room: usize) -> String {
+/// A bar that is `room` characters long for `most` samples. It is never empty.
+pub(super) fn block(samples: u64, most: u64, room: usize, bars: BarStyle) -> String {
     const EIGHTHS: [&str; 8] = [
         "", "\u{258f}", "\u{258e}", "\u{258d}", "\u{258c}", "\u{258b}", "\u{258a}", "\u{2589}",
     ];
-    let eighths = (samples as f64 / most.max(1) as f64 * room as f64 * 8.0).round() as usize;
+    let length = samples as f64 / most.max(1) as f64 * room as f64;
+    if bars == BarStyle::Ascii {
+        return "#".repeat((length.round() as usize).clamp(1, room));
+    }
+    let eighths = (length * 8.0).round() as usize;
     let eighths = eighths.clamp(1, room * 8);
     "\u{2588}".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
@@ -778,8 +806,15 @@ pub(super) fn block(samples: u64, most: u64, room: usize) -> String {
 fn figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
     let interval = summary.low.zip(summary.high);
     let grain = 1.0 / summary.batch.max(1) as f64;
+    let time_unit = summary
+        .median
+        .and_then(|median| summary.nanoseconds(median));
+    let time_unit = TimeUnit::of(time_unit.unwrap_or(0.0));
     let show = |ticks: f64| {
-        let shown = |value: f64| summary.nanoseconds(value).unwrap_or(value);
+        let shown = |value: f64| {
+            let ns = summary.nanoseconds(value);
+            ns.map_or(value, |ns| time_unit.convert(ns))
+        };
         let place = place(
             summary.unit,
             summary.median.map_or(0.0, shown),
@@ -794,8 +829,13 @@ fn figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
         beside(summary.unit, place, ticks)
     };
     let both = |ticks: f64| match summary.unit {
-        Unit::Cycles if summary.hz == PICOSECONDS => format!("{} ns", show(ticks)),
-        Unit::Cycles => format!("{} ns, {} cycles", show(ticks), in_ticks(ticks)),
+        Unit::Cycles if summary.hz == PICOSECONDS => format!("{} {}", show(ticks), time_unit.name),
+        Unit::Cycles => format!(
+            "{} {}, {} cycles",
+            show(ticks),
+            time_unit.name,
+            in_ticks(ticks)
+        ),
         unit => format!("{} {}", in_ticks(ticks), unit.tick()),
     };
     let mut line = |label: &str, text: Option<String>| {
