@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Operations that a port lacks: those whose capability is not in PORT_HAS.
+ * Stubs for the operations that a port lacks: their capability is not in
+ * PORT_HAS.
  *
- * Every benchmark compiles against any port. The runner skips a benchmark
- * that needs what the port lacks, so none of these is ever called; one that is
- * called all the same, by a benchmark that does not state its need, traps.
+ * They let every benchmark compile against any port. The runner skips
+ * benchmarks that need a missing capability, so a stub is never called. If a
+ * benchmark does not state its needs and calls one anyway, the stub traps.
  */
 #ifndef KM_ABSENT_H
 #define KM_ABSENT_H

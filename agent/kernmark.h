@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * All that a benchmark may use, besides the operations of the port.
+ * Everything a benchmark may use, apart from the operations of the port.
  *
- * A benchmark is one entry of the table that ends its file. Its threads take
- * stamps; a span lies between two stamps and is a metric with an id of its
- * own. The runner (core/runner.c) starts the threads, keeps the samples and
- * prints what was counted; nothing is judged here.
+ * A benchmark is one entry in the table at the end of its file. Its threads
+ * take stamps. A span lies between two stamps and is a metric with its own id.
+ * The runner (core/runner.c) starts the threads, keeps the samples and prints
+ * what it counted. The agent judges nothing.
  */
 #ifndef KERNMARK_H
 #define KERNMARK_H
@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a port may offer (PORT_HAS) and a benchmark may need. */
+/* Capabilities: a port offers them in PORT_HAS, a benchmark needs them. */
 #define KM_THREADS	0x0001	/* more than one thread */
-#define KM_PRIORITY	0x0002	/* the thread of highest priority runs at once */
+#define KM_PRIORITY	0x0002	/* the highest-priority thread runs at once */
 #define KM_SEMAPHORE	0x0004
 #define KM_MUTEX	0x0008
 #define KM_CONDVAR	0x0010
@@ -26,101 +26,106 @@
 #define KM_HEAP		0x0100
 #define KM_IRQ		0x0200
 #define KM_SMP		0x0400	/* a second CPU */
-#define KM_PROCESSES	0x0800	/* threads in an address space of their own */
+#define KM_PROCESSES	0x0800	/* threads in their own address space */
 #define KM_USER		0x1000	/* threads in user mode */
 #define KM_KERNEL	0x2000	/* threads in kernel (privileged) mode */
-#define KM_ABORT	0x4000	/* a thread can end another that does not run */
+#define KM_ABORT	0x4000	/* can end a thread that is not running */
 
 struct km_run;
 
 #include "port.h"
 
 #if !(PORT_HAS & (KM_USER | KM_KERNEL))
-#error "PORT_HAS must say in which mode threads run: KM_KERNEL, KM_USER or both"
+#error "PORT_HAS must name the modes threads run in: KM_KERNEL, KM_USER or both"
 #endif
 
 /*
- * Groups of PORT_HAS that the kernel lacks, and the port builds of other
- * primitives. What needs one of them is marked as an idiom everywhere.
+ * Groups in PORT_HAS that the kernel lacks and the port builds from other
+ * primitives. Benchmarks that need one are marked as idioms everywhere.
  */
 #ifndef PORT_IDIOMS
 #define PORT_IDIOMS 0
 #endif
 
-/* Most spans in a benchmark, and kinds of thread in it. */
+/* Maximum number of spans in a benchmark, and of thread roles. */
 #define KM_SPANS 5
 #define KM_ROLES 3
-/* Most threads that one benchmark runs at a time. */
+/* Maximum number of threads that one benchmark runs at a time. */
 #ifndef PORT_THREADS
 #define PORT_THREADS 8
 #endif
-/* Stamps that one part of a benchmark can keep. */
+/* Capacity for the stamps of one part of a benchmark. */
 #ifndef PORT_STAMPS
 #define PORT_STAMPS 4096
 #endif
-/* Mutexes, items or words that one benchmark keeps, and so its largest batch. */
+/* Mutexes, items or words per benchmark; the largest batch that uses them. */
 #ifndef PORT_OBJECTS
 #define PORT_OBJECTS 64
 #endif
-/* What so many ticks of the clock count in the unit of the stream. */
+/* Converts ticks of the clock to the unit of the stream. */
 #ifndef PORT_COUNT
 #define PORT_COUNT(ticks) (ticks)
 #endif
-/* What a port does besides when a sample has ended, as with a second km_run. */
+/*
+ * Extra work for the port when a sample ends, such as updating a second km_run.
+ */
 #ifndef PORT_RECORDED
 #define PORT_RECORDED(r) ((void)0)
 #endif
-/* How the runner makes a benchmark's objects and is rid of them. */
+/* How the runner creates and destroys a benchmark's objects. */
 #ifndef PORT_SETUP
 #define PORT_SETUP(b, r) ((b)->setup(r))
 #define PORT_TEARDOWN(b, r) ((b)->teardown(r))
 #endif
 
-/* What the kernel counts of the threads of a part. */
+/* Events that the kernel counted for the threads of a part. */
 struct km_counts {
-	uint32_t switches;	/* context switches of these threads, */
-	uint32_t preempted;	/* and how many of them any other may have forced */
+	uint32_t switches;	/* context switches of these threads */
+	uint32_t preempted;	/* those that other threads may have forced */
 	uint32_t faults;	/* page faults of these threads */
-	uint32_t strayed;	/* threads free to leave their CPU, or on another */
-	uint32_t demoted;	/* threads at another priority, policy or mode than asked */
+	uint32_t strayed;	/* threads not pinned, or on the wrong CPU */
+	uint32_t demoted;	/* threads of wrong priority, policy or mode */
 };
 
-/* The part of a benchmark that is being measured, as its threads see it. */
+/* The part of a benchmark being measured, as its threads see it. */
 struct km_run {
-	port_ticks *row;	/* stamps of the sample being taken */
+	port_ticks *row;	/* stamps of the current sample */
 	uint32_t stamps;	/* stamps in a row */
-	uint32_t samples;	/* samples in this part, the lead-in first */
-	uint32_t left;		/* those that are not recorded yet */
-	uint32_t batch;		/* operations in a sample, at least 1 */
+	uint32_t samples;	/* samples in this part, with the lead-in */
+	uint32_t left;		/* samples not recorded yet */
+	uint32_t batch;		/* operations per sample, at least 1 */
 	uint32_t argument;	/* the entry's argument in this case, or 0 */
-	uint32_t wrong;		/* results that were not what they must be */
-	port_ticks bytes;	/* bytes that reached their reader */
-	bool made_user;		/* threads that the benchmark makes run in user mode */
-	/* What port_count() said when the lead-in ended, and the last sample. */
+	uint32_t wrong;		/* results that failed a check */
+	port_ticks bytes;	/* bytes that reached the reader */
+	bool made_user;		/* created threads run in user mode */
+	/*
+	 * Result of port_count() after the lead-in [0] and after the last
+	 * sample [1].
+	 */
 	struct km_counts count[2];
 };
 
 /*
- * Supplied by the port: what the kernel has counted until now; strayed and
- * demoted stay 0. The thread that records calls it, between two samples.
+ * Supplied by the port: reads the kernel's counts so far. strayed and demoted
+ * stay 0. Called between two samples, by the thread that records.
  */
 void port_count(struct km_counts *until_now);
 
-/* Each thread of a benchmark takes part in every sample. */
+/* Every thread of a benchmark takes part in every sample. */
 #define for_each_sample(r) \
 	for (uint32_t km_sample = 0; km_sample < (r)->samples; km_sample++)
 
-/* The operations of one sample; the entry's .batch allows more than one. */
+/* Repeats the operation within a sample. Only batched entries repeat it. */
 #define for_each_repeat(r) \
 	for (uint32_t km_repeat = 0; km_repeat < (r)->batch; km_repeat++)
 
-/* Takes stamp i of the sample. Stamps are numbered in the order of time. */
+/* Takes stamp i of the sample. Stamps are numbered in order of time. */
 static inline void stamp(struct km_run *r, uint32_t i)
 {
 	r->row[i] = port_now();
 }
 
-/* Ends the sample. Exactly one thread of a benchmark does this. */
+/* Ends the sample. Exactly one thread of a benchmark calls this. */
 static inline void record(struct km_run *r)
 {
 	r->row += r->stamps;
@@ -130,7 +135,7 @@ static inline void record(struct km_run *r)
 		port_count(&r->count[!r->left]);
 }
 
-/* Counts a result that is not what it must be. Keep it off the timed path. */
+/* Counts a failed check of a result. Keep it off the timed path. */
 static inline void check(struct km_run *r, bool right)
 {
 	if (!right)
@@ -139,18 +144,18 @@ static inline void check(struct km_run *r, bool right)
 
 /*
  * Priorities are roles. The runner is above all of them. KM_EQUAL threads of
- * one benchmark share one priority and take turns when they yield; KM_SLICED
- * ones are also preempted by their equals when a time slice ends.
+ * one benchmark share a priority and alternate when they yield. KM_SLICED
+ * threads are also preempted by their equals at the end of a time slice.
  */
 enum km_priority { KM_LOW, KM_HIGH, KM_EQUAL, KM_SLICED };
 
-/* Where a role runs, how many threads play it, and who makes them. */
+/* Where a role runs, how many threads have it, and who creates them. */
 enum {
 	KM_OTHER_CPU = 1 << 0,		/* on the second CPU */
-	KM_OWN_PROCESS = 1 << 1,	/* in an address space of its own */
-	KM_EACH = 1 << 2,		/* as many threads as the argument says */
-	KM_MADE = 1 << 3,		/* made by the benchmark, not by port_run() */
-	KM_ENDS = 1 << 4,		/* a thread whose end lies in a span */
+	KM_OWN_PROCESS = 1 << 1,	/* in its own address space */
+	KM_EACH = 1 << 2,		/* as many threads as the argument */
+	KM_MADE = 1 << 3,		/* the benchmark creates the thread */
+	KM_ENDS = 1 << 4,		/* a thread that ends within a span */
 };
 
 struct km_role {
@@ -159,51 +164,51 @@ struct km_role {
 	uint32_t flags;
 };
 
-/* One thread that the port is to run for the runner. */
+/* One thread that the port runs for the runner. */
 struct km_thread {
 	const struct km_role *role;
 	bool user;		/* in user mode */
 };
 
 /*
- * A metric. In a name, {from} and {to} stand for the mode (user, kernel) of
- * the threads at its two ends, {pass} for both (u_to_k).
+ * A metric. In its name, {from} and {to} stand for the mode (user, kernel) of
+ * the threads at the two ends, and {pass} for both (u_to_k).
  */
 struct km_span {
 	const char *name;	/* operation.condition, after the object */
 	const char *between;	/* what lies between the stamps */
-	uint32_t switches;	/* context switches in a sample, */
-	uint32_t switches_each;	/* and so many more per unit of the argument */
+	uint32_t switches;	/* expected context switches per sample */
+	uint32_t switches_each;	/* plus this many per unit of the argument */
 	/*
-	 * At most so many, where a thread may find what it waits for before it
-	 * has gone to sleep; 0: neither more nor fewer than expected.
+	 * The upper limit, where a thread may find what it waits for before it
+	 * sleeps. 0: exactly the expected number.
 	 */
 	uint32_t switches_most;
 	uint32_t begin, end;	/* its stamps; both 0: i and i + 1 for span i */
-	uint32_t from, to;	/* the roles at its ends */
+	uint32_t from, to;	/* the roles at its two ends */
 };
 
-/* What the argument of an entry counts. */
+/* Unit of an entry's argument. */
 enum km_unit { KM_PLAIN, KM_BYTES, KM_ITEMS };
 
 struct km_bench {
 	const char *object;
 	const char *about;	/* one sentence */
-	const char *via;	/* the primitive of this kernel */
+	const char *via;	/* the kernel primitive used */
 	uint32_t needs;
-	/* Most operations in a sample; 0 and 1: they are timed one by one. */
+	/* Maximum operations per sample. 0 and 1: never batched. */
 	uint32_t batch;
 	/*
-	 * Fewest operations in a batched sample, a power of two: for those whose
-	 * cost falls due once for several of them. 0: as the clock needs.
+	 * Minimum operations per batched sample, a power of two. Set it where
+	 * one operation in several pays for the others. 0: no minimum.
 	 */
 	uint32_t batch_least;
-	const uint32_t *argument;	/* a case for each, ended by 0; NULL: one */
+	const uint32_t *argument;	/* a case for each, then 0; NULL: one */
 	enum km_unit unit;
-	uint32_t switches;	/* context switches in a sample outside its spans */
-	uint32_t faults;	/* page faults in an operation; 0: not looked at, */
-	uint32_t faults_each;	/* and so many more per unit of the argument */
-	/* Makes the objects of one part; returns why it cannot, or NULL. */
+	uint32_t switches;	/* switches per sample outside the spans */
+	uint32_t faults;	/* page faults per operation; 0: not checked */
+	uint32_t faults_each;	/* plus this many per unit of the argument */
+	/* Creates the objects of one part. Returns NULL, or why it cannot. */
 	const char *(*setup)(struct km_run *r);
 	void (*teardown)(struct km_run *r);
 	struct km_role role[KM_ROLES];
@@ -211,10 +216,10 @@ struct km_bench {
 };
 
 /*
- * Each file of agent/bench ends in such a table, closed by an empty entry. A
- * list names tables, in the order of the catalog: what it does with each, such
- * as to declare it or to put it into port_tables, its user says. A table that
- * no list declares does not compile.
+ * Each file in agent/bench ends in such a table, closed by an empty entry. A
+ * list such as KM_PORTABLE names tables in catalog order; its argument says
+ * what to do with each one (declare it, or put it into port_tables). A table
+ * that no list declares does not compile.
  */
 #define KM_TABLE(name) \
 	_Static_assert(sizeof(*km_##name), "a list names this table"); \
@@ -228,19 +233,19 @@ struct km_bench {
 
 KM_PORTABLE(KM_DECLARED)
 
-/* Supplied by the port: its tables, closed by NULL. */
+/* Supplied by the port: its tables, ended by NULL. */
 extern const struct km_bench *const port_tables[];
 
 /*
- * Outside the timed path a port supplies
- *   port_write()	sends bytes of the record stream,
- *   port_lacks()	why this benchmark cannot run here, though PORT_HAS all
- *			that it needs, and how to allow it; or NULL. Bit i of
- *			user: its role i is to run in user mode,
- *   port_run()		runs n threads to their end; adds up how many strayed
- *			or were demoted, and what port_count() could not see;
- *			returns what went wrong, or NULL,
- *   port_rest()	is called between parts: a place to let others run.
+ * Supplied by the port, all called outside the timed path:
+ *   port_write()	sends n bytes of the record stream.
+ *   port_lacks()	is called if PORT_HAS covers the needs of b. Returns NULL, or
+ *		why b still cannot run here and how to allow it. Bit i of
+ *		user: role i of b runs in user mode.
+ *   port_run()	runs n threads until they end. Adds to counts: stray and
+ *		demoted threads, and what port_count() cannot see.
+ *		Returns NULL, or what went wrong.
+ *   port_rest()	is called between parts, so that other threads can run.
  */
 void port_write(const char *bytes, size_t n);
 const char *port_lacks(const struct km_bench *b, uint32_t user);
@@ -248,26 +253,29 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 		     struct km_run *r, struct km_counts *counts);
 void port_rest(void);
 
-/* Samples live here; a port whose threads do not share memory places it. */
+/* Holds the samples. A port whose threads do not share memory places it. */
 struct km_memory {
 	struct km_run run;
 	port_ticks stamp[PORT_STAMPS];
 };
 
 struct km_options {
-	uint32_t samples;	/* asked for in each case */
-	port_ticks budget;	/* ticks that a case may take; 0: no bound */
-	/* A sample counts half of this at least, as by PORT_COUNT; 0: never batch. */
-	port_ticks epoch;
-	port_ticks burst;	/* longest part, ticks; 0: no bound */
+	uint32_t samples;	/* requested samples per case */
+	port_ticks budget;	/* time limit of a case in ticks; 0: none */
 	/*
-	 * Hexadecimal digits, a bit for each case in the catalog's order, from
-	 * the highest bit of the first digit on; missing ones are 0. NULL: all.
+	 * A sample reaches at least half of this, in PORT_COUNT's unit; 0: no
+	 * batches.
+	 */
+	port_ticks epoch;
+	port_ticks burst;	/* time limit of a part in ticks; 0: none */
+	/*
+	 * Hexadecimal digits with one bit per case, in catalog order, highest
+	 * bit of the first digit first. Missing digits are 0. NULL: all cases.
 	 */
 	const char *cases;
 };
 
-/* A session: km_hello, any km_info, km_catalog or km_case, km_bye. */
+/* A session: km_hello, any km_info, km_catalog or km_measure, km_bye. */
 struct km_hello {
 	const char *port, *arch, *mode, *clock, *unit;
 	port_ticks hz;
@@ -277,9 +285,9 @@ struct km_hello {
 void km_hello(const struct km_hello *h);
 void km_info(const char *name, const char *text);
 void km_catalog(void);
-/* Whether there is a case of this id. */
+/* Returns whether a case has this id. */
 bool km_has(const char *id);
-/* Measures one case, or those of o->cases when id is NULL. */
+/* Measures the case with this id. If id is NULL, measures those in o->cases. */
 void km_measure(const char *id, struct km_memory *m, const struct km_options *o);
 void km_bye(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "record.h"
 
-/* Room that every record keeps for " *" and the check sum. */
+/* Room that every record reserves for " *" and the checksum. */
 #define TAIL 10
 
 static char line[KM_RECORD_MAX + 1];
@@ -41,7 +41,7 @@ static void put_number(port_ticks value)
 
 static const char hex[] = "0123456789abcdef";
 
-/* CRC-32 of IEEE 802.3, bit by bit: small, and never in the timed path. */
+/* CRC-32 of IEEE 802.3, bit by bit: small code, and never in the timed path. */
 static uint32_t crc32(const char *s, size_t n)
 {
 	uint32_t crc = ~0u;
@@ -115,7 +115,9 @@ void record_close_with(const char *text, const char *kind, const char *key,
 {
 	for (;;) {
 		put_word(" | ");
-		/* An escaped byte takes three characters and is not divided. */
+		/*
+		 * An escaped byte takes three characters and must not be split.
+		 */
 		while (*text && used + 3 < KM_RECORD_MAX - TAIL) {
 			char c = *text++;
 

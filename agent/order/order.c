@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "order.h"
 
-/* The next word of a text, which ends in a NUL then; NULL: there is none. */
+/*
+ * Returns the next word of text and ends it with a NUL; NULL if there is none.
+ */
 static char *word(char **text)
 {
 	char *begin = *text, *end;
@@ -15,7 +17,7 @@ static char *word(char **text)
 	return end > begin ? begin : NULL;
 }
 
-/* What follows the prefix, or NULL. */
+/* Returns what follows the prefix, or NULL if s does not start with it. */
 static const char *behind(const char *s, const char *prefix)
 {
 	while (*prefix)
@@ -47,7 +49,7 @@ bool order_number(const char *digits, uint32_t *value)
 	return true;
 }
 
-/* Hexadecimal digits in lower case, and one at least. */
+/* At least one digit, lower case only. */
 static bool is_hex(const char *s)
 {
 	if (!*s)

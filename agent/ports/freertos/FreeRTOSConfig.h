@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The configuration that is measured: what most projects start from, with the
- * tick off, so that every instruction counted was asked for. The Makefile
- * turns each CONFIG_ below on for a variant.
+ * The measured configuration: what most projects start from, but without the
+ * tick, so that only requested work is counted. The Makefile sets a CONFIG_
+ * macro below for each variant.
  */
 #ifndef FREERTOS_CONFIG_H
 #define FREERTOS_CONFIG_H
@@ -83,7 +83,7 @@ void port_assert_failed(const char *file, int line);
 #define configTOTAL_HEAP_SIZE			BOARD_HEAP
 #endif
 
-/* Every context switch counts itself: the proof `switches` rests on it. */
+/* Every context switch counts itself. The proof `switches` relies on this. */
 #ifndef __ASSEMBLER__
 extern volatile uint32_t port_switches;
 #endif

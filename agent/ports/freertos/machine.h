@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What port.c needs of a board besides its board.h. A board is a folder in
- * boards/: board.mk names its processor and its files, board.h says
- *   BOARD_ARCH, BOARD_CLOCK, BOARD_HZ	its names, and the clock's frequency when
- *				it is no emulator,
- *   BOARD_HEAP, BOARD_HEAP_MPU	bytes of the kernel's heap,
- *   BOARD_HAS_CLZ		whether the kernel may look for the highest
- *				priority by counting leading zeros,
- *   board_now()		reads the clock,
- *   board_user()		whether the thread that calls it lacks privilege,
+ * What port.c needs from a board, besides its board.h. A board is a folder in
+ * boards/. Its board.mk names the processor and the files. Its board.h defines
+ *   BOARD_ARCH, BOARD_CLOCK	its names,
+ *   BOARD_HZ			the clock's frequency in Hz; not used in an emulator,
+ *   BOARD_HEAP, BOARD_HEAP_MPU	size of the kernel's heap in bytes,
+ *   BOARD_HAS_CLZ		whether the kernel may find the highest priority by
+ *				counting leading zeros,
+ *   board_now()			reads the clock,
+ *   board_user()			whether the calling thread is unprivileged,
  *   board_irq_raise()		raises an interrupt, which calls port_irq_handler(),
  *				and returns after it,
- *   board_call_emulator()	a call of the emulator: boards/emulator.h,
+ *   board_call_emulator()	a call to the emulator: boards/emulator.h,
  *   BOARD_VIA_IRQ		how the interrupt is raised.
  */
 #ifndef MACHINE_H
@@ -23,21 +23,27 @@
 
 /* Starts clock, console and interrupt. Called first, before the kernel runs. */
 void board_start(void);
-/* Whether an emulator runs this, whose clock counts instructions. */
+/* Whether this runs in an emulator, whose clock counts instructions. */
 bool board_emulated(void);
 void board_write(const char *bytes, size_t n);
 /*
- * Waits for the next order and copies it, as a string. False when there is
- * none: it does not fit into `size`, or an emulator has no more.
+ * Waits for the next order and copies it as a string. Returns false if it does
+ * not fit into `size` bytes, or if an emulator has no further order.
  */
 bool board_order(char *order, size_t size);
-/* Ends an emulator with this exit status; starts a board anew. */
+/* Ends an emulator with this exit status; resets a board. */
 _Noreturn void board_end(int status);
 
-/* Called by the board: main() once memory is set up, the next in the interrupt. */
+/*
+ * The board calls main() once memory is set up, and the next one in the
+ * interrupt.
+ */
 int main(void);
 void port_irq_handler(void);
-/* A fault of the processor: ends the session and says the three words. */
+/*
+ * The processor faulted: prints the three words with their names and ends the
+ * session.
+ */
 _Noreturn void port_fault(const char *names, const uint32_t words[3]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only */
-/* What the two sides of the port say to each other. */
+/* The interface between the two sides of the port. */
 #ifndef CALL_H
 #define CALL_H
 
@@ -8,9 +8,9 @@
 #define CALL_DEVICE "kernmark"
 
 /*
- * Commands of the ioctl. Their argument is a number: in its lower half the
- * object, as its distance from the start of the shared section, in its upper
- * half a second object or a value, where there is one.
+ * The ioctl's commands. Their argument is a number. Its lower 32 bits are the
+ * object, as its offset in bytes from the start of the shared section. Its
+ * upper 32 bits are a second object or a value, if the command takes one.
  */
 enum call {
 	/* Operations. */
@@ -23,39 +23,47 @@ enum call {
 	CALL_EVENTS_SET,
 	CALL_IRQ_WAIT, CALL_IRQ_ARM, CALL_IRQ_ATTACH, CALL_IRQ_DETACH,
 	/*
-	 * The TSC's frequency in kHz; 0: it is no clock, the kernel says;
-	 * -EOPNOTSUPP: a machine that cannot be measured.
+	 * Returns the TSC's frequency in kHz; 0 if the kernel does not use it
+	 * as a clock; -EOPNOTSUPP on a machine that cannot be measured.
 	 */
 	CALL_KHZ,
-	/* Sets up the benchmark (call_role), and is rid of that; not 0: it cannot. */
+	/*
+	 * Create and destroy a benchmark's objects (call_role). Nonzero:
+	 * failed.
+	 */
 	CALL_SETUP, CALL_TEARDOWN,
-	/* A part begins, of so many threads. */
+	/* Begins a part with this number of threads. */
 	CALL_BEGIN,
-	/* Makes a kernel thread for a seat (call_role); returns its id. */
+	/* Creates a kernel thread for a seat (call_role). Returns its id. */
 	CALL_SIT,
 	/*
-	 * A user thread takes this seat, and goes on when the part runs;
-	 * -ECANCELED: it will not.
+	 * A user thread takes this seat. Returns 0 when the part runs,
+	 * -ECANCELED if it will not run.
 	 */
 	CALL_ENTER,
-	/* Its body is over. */
+	/* A user thread's body has ended. */
 	CALL_LEAVE,
-	/* The context switches of all threads of the part until now. */
+	/* Returns the context switches of all threads of the part so far. */
 	CALL_COUNT,
-	/* The part will not run: user threads come back from CALL_ENTER. */
+	/* The part will not run: user threads return from CALL_ENTER. */
 	CALL_ABANDON,
-	/* Runs all threads, in the order of their seats, to their ends. */
+	/*
+	 * Runs all threads until they end, starting them in the order of their
+	 * seats.
+	 */
 	CALL_RUN,
 	/* Ends the kernel threads. */
 	CALL_END,
 };
 
-/* A seat, and the role for it: its table, the entry in it, and its number. */
+/*
+ * A seat and its role: the table, the entry in it, and the number of the role.
+ */
 struct call_role {
 	uint8_t seat, table, entry, role;
 };
 
-/* The shared section: whole pages. */
+/* The shared section, made of whole pages. */
 extern char port_shared_start[], port_shared_end[];
 
 #endif

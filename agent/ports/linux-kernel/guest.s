@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
-# The whole memory of a guest for kvm-works: goes from the reset vector into
-# protected mode, uses its stack for some 15 million instructions, and ends QEMU with status 5.
+# The whole memory of the guest that kvm-works runs. It goes from the reset vector into
+# protected mode, uses its stack for some 15 million instructions, and makes QEMU exit with
+# status 5.
 	.code16
 start:
 	lgdtl	%cs:table - start

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
-/* Compiled for both sides, as the benchmarks are. */
+/* Compiled for both sides, like the benchmarks. */
 #include "linux-kernel.h"
 #include "shared.h"
 

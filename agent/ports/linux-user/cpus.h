@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Sets of CPUs. A cpu_set_t has room for 1024, and the kernel of a machine with
- * more refuses to fill it. Needs _GNU_SOURCE.
+ * Sets of CPUs. A cpu_set_t has room for 1024 CPUs, and the kernel of a larger
+ * machine refuses to fill it. Needs _GNU_SOURCE.
  */
 #ifndef CPUS_H
 #define CPUS_H
@@ -10,14 +10,14 @@
 #include <sched.h>
 #include <stdbool.h>
 
-/* Linux knows 8192 at most. */
+/* Linux supports at most 8192. */
 #define CPUS_MOST 65536
 
 struct cpus {
 	cpu_set_t part[CPUS_MOST / CPU_SETSIZE];
 };
 
-/* The CPUs on which a thread may run; 0 is the calling one. */
+/* Gets the CPUs that a thread may run on. Thread 0 is the calling one. */
 static inline bool cpus_allowed(pid_t thread, struct cpus *c)
 {
 	CPU_ZERO_S(sizeof(*c), c->part);
@@ -29,7 +29,7 @@ static inline bool cpus_have(const struct cpus *c, int cpu)
 	return cpu >= 0 && CPU_ISSET_S((size_t)cpu, sizeof(*c), c->part);
 }
 
-/* The set of this CPU alone; of none where there cannot be such a CPU. */
+/* The set of only this CPU; empty if there cannot be such a CPU. */
 static inline void cpus_only(struct cpus *c, int cpu)
 {
 	CPU_ZERO_S(sizeof(*c), c->part);
@@ -37,7 +37,7 @@ static inline void cpus_only(struct cpus *c, int cpu)
 		CPU_SET_S((size_t)cpu, sizeof(*c), c->part);
 }
 
-/* Whether a thread may run on this CPU and on no other. */
+/* Whether a thread may run on this CPU only. */
 static inline bool cpus_pinned(pid_t thread, int cpu)
 {
 	struct cpus c;
@@ -46,7 +46,7 @@ static inline bool cpus_pinned(pid_t thread, int cpu)
 	       CPU_COUNT_S(sizeof(c), c.part) == 1;
 }
 
-/* False: the kernel refuses it; errno says why. */
+/* Returns false if the kernel refuses; errno says why. */
 static inline bool cpus_pin(pid_t thread, int cpu)
 {
 	struct cpus c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What agent/bench/posix may use of this port, besides POSIX and Linux. */
+/* What agent/bench/posix may use from this port, besides POSIX and Linux. */
 #ifndef PORT_LINUX_H
 #define PORT_LINUX_H
 
@@ -13,11 +13,11 @@
 
 KM_POSIX(KM_DECLARED)
 
-/* So many microseconds in ticks of port_now(). */
+/* Converts microseconds to ticks of port_now(). */
 port_ticks port_ticks_of_us(uint32_t us);
 /*
- * Whether it is a kernel with PREEMPT_RT: interrupts and what follows them run
- * in threads, some of them at the priority of KM_LOW.
+ * Whether the kernel has PREEMPT_RT: interrupts and the work after them run in
+ * threads, some of them at the priority of KM_LOW.
  */
 bool port_preempt_rt(void);
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# uml.sh CONSOLE AGENT ARGUMENT...: runs the agent as the only program of a Linux
-# that is a process, of the program linux.uml. Its root is this machine's, of
-# which it changes nothing; its console goes to the file CONSOLE. The same script
-# is the first process in there.
+# uml.sh CONSOLE AGENT ARGUMENT...: runs the agent as the only program of
+# user-mode Linux, with the program linux.uml. Its root is this machine's file
+# system, which it does not change. Its console goes to the file CONSOLE. This
+# script is also the first process in there.
 set -eu
 
 if [ $$ -eq 1 ]; then
@@ -13,7 +13,7 @@ if [ $$ -eq 1 ]; then
 	mount -t tmpfs tmpfs /dev/shm
 	mount -t devpts devpts /dev/pts
 	ip link set lo up 2> /dev/null || ifconfig lo up || :
-	# Both may lie below /tmp, which is one of the agent's own then.
+	# Both may be below /tmp, which the agent gets for itself.
 	cp "$1" /dev/shm/kernmark-agent
 	read -r order < "$2"
 	mount -t tmpfs tmpfs /tmp
@@ -31,7 +31,7 @@ shift 2
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 echo "$@" > "$work/order"
-# Unless they are named, it adds a root and a console behind the words of init.
+# Without these names, it adds a root and a console after init's words.
 linux.uml mem=256M root=/dev/root rootfstype=hostfs rootflags=/ ro quiet \
 	console=tty0 con=null con0=null,fd:3 con1=null,fd:1 uml_dir="$work" \
 	init="$(realpath "$0")" -- "$agent" "$work/order" \

@@ -4,9 +4,10 @@
 const struct km_bench *const port_tables[] = { KM_PORTABLE(KM_LISTED) NULL };
 
 /*
- * Sends bytes of the record stream, from the runner's thread. It may buffer
- * them, but what was sent before a part begins must be on its way, so that a
- * reader sees which case hung: port_run() is the place to wait for that.
+ * Sends n bytes of the record stream. The runner's thread calls it. It may
+ * buffer them. But whatever was sent before a part begins must be on its way,
+ * so that a reader sees which case hung: port_run() is the place to wait for
+ * that.
  */
 void port_write(const char *bytes, size_t n)
 {
@@ -14,11 +15,10 @@ void port_write(const char *bytes, size_t n)
 }
 
 /*
- * Why this benchmark cannot run here and how to allow it, or NULL. Only for
- * what is known when the program runs, such as a permission or the number of
- * CPUs, and for what threads in user mode may not do: bit i of `user` is set
- * when b->role[i] is to run in user mode. What is not in PORT_HAS, the runner
- * says itself.
+ * Returns NULL, or why this benchmark cannot run here and how to allow it. It
+ * covers what is only known at run time, such as a permission or the number of
+ * CPUs, and what threads in user mode cannot do: bit i of `user` is set if
+ * b->role[i] runs in user mode. The runner itself reports what PORT_HAS lacks.
  */
 const char *port_lacks(const struct km_bench *b, uint32_t user)
 {
@@ -27,16 +27,16 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 }
 
 /*
- * What the kernel has counted until now for the threads of the part that runs.
- * The thread that records calls this twice, between two samples: when the
- * lead-in is over and when the last sample is. The difference is proved, so
- * neither the start of the threads nor their end is in it.
+ * Reads what the kernel has counted so far for the threads of the running part.
+ * The recording thread calls it twice, between two samples: after the lead-in
+ * and after the last sample. The proof uses the difference, so it includes
+ * neither the start nor the end of the threads.
  *
  *   - switches: switches to these threads, or from them, by the kernel's own
  *     count or a hook in its scheduler.
- *   - preempted: those of them that something else may have forced, where the
- *     kernel tells; else 0. It widens the range of the proof.
- *   - faults: page faults, where there are any.
+ *   - preempted: those that other threads may have forced, if the kernel
+ *     reports it; otherwise 0. It widens the range of the proof.
+ *   - faults: page faults, if there are any.
  */
 void port_count(struct km_counts *until_now)
 {
@@ -44,22 +44,21 @@ void port_count(struct km_counts *until_now)
 }
 
 /*
- * Runs n threads to their end. Returns what went wrong, or NULL.
+ * Runs n threads until they end. Returns NULL, or what went wrong.
  *
- *   - Thread i runs threads[i].role->body(r), at the role's priority, with
- *     the role's flags, in user mode when threads[i].user.
- *   - No body begins before all threads are there; then those of higher
- *     priority begin first, and equals in their order.
+ *   - Thread i runs threads[i].role->body(r), with the role's priority and
+ *     flags, in user mode if threads[i].user.
+ *   - No body begins before all threads exist. Then those of higher priority
+ *     begin first, and equals in their order.
  *   - The runner's own thread is above all of them and blocks until all have
  *     ended.
- *   - Adds to counts->strayed and counts->demoted the threads that, asked of
- *     the kernel after their body returned, were not pinned to their CPU, or not
- *     at their priority. Ask; do not repeat what was requested.
+ *   - Adds to counts->strayed and counts->demoted the threads that were not
+ *     pinned to their CPU, or did not have their priority. Ask the kernel after
+ *     the body returned; do not repeat what was requested.
  *   - Adds to the other counts what port_count() cannot see, if anything: the
- *     samples' share of threads about which the kernel does not tell the one
- *     that records.
+ *     samples' share of threads whose counts the recording thread cannot read.
  *
- * Without KM_THREADS there is one thread, the runner's own, as here.
+ * Without KM_THREADS there is only one thread, the runner's own, as here.
  */
 const char *port_run(const struct km_thread *threads, uint32_t n,
 		     struct km_run *r, struct km_counts *counts)
@@ -70,12 +69,15 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 	return NULL;
 }
 
-/* Between parts: lets others run, where that keeps them out of the samples. */
+/*
+ * Called between parts. Lets other threads run, if that keeps them out of the
+ * samples.
+ */
 void port_rest(void)
 {
 }
 
-/* Called by the start-up code, in a thread above all that the port runs. */
+/* The start-up code calls this, in a thread above all that the port runs. */
 void port_main(void);
 
 void port_main(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* A board of which only the emulator's is used. */
+/* For boards that are only used in an emulator. */
 #include "emulator.h"
 #include "machine.h"
 

@@ -18,7 +18,7 @@ bool emulator_order(char *order, size_t size)
 
 void emulator_write(const char *bytes, size_t n)
 {
-	/* By this name and mode it is the console, for output. */
+	/* With this name and mode it is the console, for output. */
 	static const char name[] = ":tt";
 	struct { const char *name; size_t mode, length; } console = {
 		name, 4, sizeof(name) - 1,
@@ -29,7 +29,10 @@ void emulator_write(const char *bytes, size_t n)
 	if (handle < 0)
 		handle = board_call_emulator(OPEN, &console);
 	block.handle = (size_t)handle;
-	/* It takes what its reader leaves room for, and returns how much is left. */
+	/*
+	 * The call writes as much as the reader has room for, and returns the
+	 * rest.
+	 */
 	while (n) {
 		size_t left;
 
@@ -43,7 +46,7 @@ void emulator_write(const char *bytes, size_t n)
 
 void emulator_end(int status)
 {
-	/* It was the program that ended. */
+	/* The reason code: the application exited. */
 	size_t block[] = { 0x20026, (size_t)status };
 
 	board_call_emulator(EXIT_EXTENDED, block);

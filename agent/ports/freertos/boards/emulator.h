@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Calls of the emulator by the program that it runs: Arm IHI 0203, semihosting. */
+/* Calls that a program makes to its emulator: Arm IHI 0203, semihosting. */
 #ifndef EMULATOR_H
 #define EMULATOR_H
 
@@ -7,13 +7,16 @@
 #include <stddef.h>
 
 /*
- * The words that the emulator was started with, of which there are some once:
- * false when they do not fit into `size`, or were taken before.
+ * Copies the words that the emulator was started with. Returns false if they do
+ * not fit into `size` bytes or were read before.
  */
 bool emulator_order(char *order, size_t size);
-/* To its console: a record takes one call, and not one a byte as by a UART. */
+/*
+ * Writes to the console. A record takes one call, instead of one per byte for a
+ * UART.
+ */
 void emulator_write(const char *bytes, size_t n);
-/* Ends it with this exit status. */
+/* Ends the emulator with this exit status. */
 void emulator_end(int status);
 
 #endif

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* All that the kernel's sources want of <stdlib.h>. */
+/* All that the kernel's sources need from <stdlib.h>. */
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The kernel fills and copies with these when it creates a task. They are ours
- * so that a count does not depend on which C library a toolchain comes with.
+ * The kernel fills and copies with these when it creates a task. They are our
+ * own, so that counts do not depend on the toolchain's C library.
  */
 #include <stdint.h>
 #include <string.h>

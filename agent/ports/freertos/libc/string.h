@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* All that the kernel and the compiler want of a C library; libc/string.c has it. */
+/*
+ * All that the kernel and the compiler need from a C library; see
+ * libc/string.c.
+ */
 #ifndef STRING_H
 #define STRING_H
 

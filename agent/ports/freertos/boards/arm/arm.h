@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Cortex-M: the clock, the interrupt, and what the kernel must know of them. */
+/* Cortex-M: the clock, the interrupt, and the kernel settings they require. */
 #ifndef ARM_H
 #define ARM_H
 
@@ -10,11 +10,14 @@
 #endif
 
 #define BOARD_HAS_CLZ	1
-/* The interrupt that a benchmark raises: none of these boards uses it. */
+/*
+ * The interrupt that a benchmark raises. None of these boards uses it
+ * otherwise.
+ */
 #define BOARD_IRQ	31
 #define BOARD_VIA_IRQ	"STIR"
 
-/* Interrupts of this urgency and less may call the kernel. */
+/* Interrupts of this or lower urgency may call the kernel. */
 #define configMAX_SYSCALL_INTERRUPT_PRIORITY	0x50
 #define configKERNEL_INTERRUPT_PRIORITY		0xff
 
@@ -24,7 +27,9 @@
 
 #define BOARD_REGISTER(address) (*(volatile uint32_t *)(address))
 
-/* Readings of the clock are listed in a section that is not loaded: stamps. */
+/*
+ * Lists each reading of the clock in the section .stamps, which is not loaded.
+ */
 static inline uint32_t board_now(void)
 {
 	uint32_t now;
@@ -37,7 +42,7 @@ static inline uint32_t board_now(void)
 	return now;
 }
 
-/* Whether this thread runs without privilege. */
+/* Whether the calling thread runs unprivileged. */
 static inline bool board_user(void)
 {
 	uint32_t control;
@@ -46,7 +51,7 @@ static inline bool board_user(void)
 	return control & 1;
 }
 
-/* Returns after the interrupt. Unprivileged threads may do this. */
+/* Returns after the interrupt. Unprivileged threads may call this. */
 static inline void board_irq_raise(void)
 {
 	/* Software trigger interrupt register. */
@@ -54,7 +59,7 @@ static inline void board_irq_raise(void)
 	__asm__ volatile("dsb\n\tisb" : : : "memory");
 }
 
-/* For board_start(): lets the interrupt come. */
+/* Enables the interrupt; for board_start(). */
 void arm_enable_irq(void);
 
 /* Semihosting. */

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Cortex-M: vectors and memory. Register numbers: Armv7-M Architecture Reference Manual. */
+/*
+ * Cortex-M: vectors and memory. Register numbers: Armv7-M Architecture
+ * Reference Manual.
+ */
 #include "board.h"
 #include "machine.h"
 
-/* Bytes of the stack of start-up and interrupts. */
+/* Size in bytes of the stack for start-up and interrupts. */
 #define STACK_SIZE 1024
 
-/* Laid out by arm.lds. */
+/* Defined by arm.lds. */
 extern uint32_t image_data[], data_start[], data_end[], bss_start[], bss_end[];
 extern uint32_t kernel_image_data[], __privileged_data_start__[], kernel_data_end[];
 
-/* The kernel's. */
+/* The kernel's handlers. */
 void vPortSVCHandler(void);
 void xPortPendSVHandler(void);
 void xPortSysTickHandler(void);
@@ -29,7 +32,10 @@ _Noreturn void reset(void);
 _Noreturn void reset(void)
 {
 #ifdef __ARM_FP
-	/* Coprocessor access control: the FPU, which compiled code may use at once. */
+	/*
+	 * Coprocessor access control: enables the FPU, which compiled code may
+	 * use at once.
+	 */
 	BOARD_REGISTER(0xe000ed88) |= 0xf << 20;
 	__asm__ volatile("dsb\n\tisb" : : : "memory");
 #endif
@@ -41,22 +47,22 @@ _Noreturn void reset(void)
 	board_end(1);
 }
 
-/* What the processor stored when it took the exception, for whoever looks. */
+/* Reports what the processor stored when it took the exception. */
 static _Noreturn void fault(void)
 {
 	uint32_t *frame, words[3];
 
-	/* Of the thread's stack, or of the one that was in use. */
+	/* On the thread's stack, or on the one in use. */
 	__asm__ volatile("tst lr, #4\n\tite eq\n\tmrseq %0, msp\n\tmrsne %0, psp"
 			 : "=r"(frame));
-	/* Configurable fault status, the address of the instruction, its caller. */
+	/* Configurable fault status, the instruction's address, its caller. */
 	words[0] = BOARD_REGISTER(0xe000ed28);
 	words[1] = frame[6];
 	words[2] = frame[5];
 	port_fault("status, pc, lr", words);
 }
 
-/* The first word is the stack that the processor starts with. */
+/* The first word is the processor's initial stack pointer. */
 static const struct {
 	const uint64_t *stack;
 	void (*handler[15 + BOARD_IRQ + 1])(void);
@@ -72,7 +78,7 @@ static const struct {
 	},
 };
 
-/* The tick stays off: only what is asked for interrupts a thread. */
+/* The tick stays off: only requested interrupts interrupt a thread. */
 void vPortSetupTimerInterrupt(void);
 
 void vPortSetupTimerInterrupt(void)
@@ -81,10 +87,12 @@ void vPortSetupTimerInterrupt(void)
 
 void arm_enable_irq(void)
 {
-	/* Urgency of the interrupt: less than what may not call the kernel. */
+	/*
+	 * Interrupt urgency: low enough that its handler may call the kernel.
+	 */
 	*(volatile uint8_t *)(0xe000e400 + BOARD_IRQ) = 0x80;
 	/* Interrupt set-enable. */
 	BOARD_REGISTER(0xe000e100 + BOARD_IRQ / 32 * 4) = 1u << BOARD_IRQ % 32;
-	/* Configuration and control: threads without privilege may raise it. */
+	/* Configuration and control: unprivileged threads may raise it. */
 	BOARD_REGISTER(0xe000ed14) |= 1 << 1;
 }

@@ -9,9 +9,9 @@
 #define BOARD_RAM_SIZE	0x20000
 
 /*
- * The counter has 25 MHz. Where an emulator lets an instruction take 2^7 ns,
- * that is 3.2 ticks; as the counter rounds down, so many ticks are the nearest
- * number of instructions.
+ * The counter runs at 25 MHz. If an emulator counts 2^7 ns per instruction, one
+ * instruction takes 3.2 ticks. The counter rounds down, so PORT_COUNT() returns
+ * the nearest number of instructions.
  */
 #define BOARD_CLOCK	"fpgaio"
 #define BOARD_COUNTER	0x40028018

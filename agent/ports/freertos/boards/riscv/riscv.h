@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* RISC-V of 32 bits, in machine mode: the clock, and the interrupt. */
+/* 32-bit RISC-V in machine mode: the clock, and the interrupt. */
 #ifndef RISCV_H
 #define RISCV_H
 
 #define BOARD_ARCH	"rv32imac"
 
 /*
- * Instructions retired, the lower half: exact where the emulator counts them,
- * -icount shift=0 in QEMU.
+ * Retired instructions, lower half: exact if the emulator counts them, in QEMU
+ * with -icount shift=0.
  */
 #define BOARD_CLOCK	"minstret"
-/* Only an emulator's is used, whose clock has no frequency. */
+/* Only used in an emulator, whose clock has no frequency. */
 #define BOARD_HZ	0
 
-/* rv32imac has no instruction that counts leading zeros. */
+/* rv32imac has no instruction to count leading zeros. */
 #define BOARD_HAS_CLZ	0
 #define BOARD_VIA_IRQ	"machine software interrupt"
 
-/* The kernel's port sets up no timer: the tick stays off. */
+/* The kernel's port sets up no timer, so the tick stays off. */
 #define configMTIME_BASE_ADDRESS	0
 #define configMTIMECMP_BASE_ADDRESS	0
 
@@ -27,7 +27,9 @@
 
 #define BOARD_REGISTER(address) (*(volatile uint32_t *)(address))
 
-/* Readings of the clock are listed in a section that is not loaded: stamps. */
+/*
+ * Lists each reading of the clock in the section .stamps, which is not loaded.
+ */
 static inline uint32_t board_now(void)
 {
 	uint32_t now;
@@ -49,13 +51,13 @@ static inline bool board_user(void)
 static inline void board_irq_raise(void)
 {
 	BOARD_REGISTER(BOARD_MSIP) = 1;
-	/* The handler clears it, whenever the processor takes the interrupt. */
+	/* The handler clears it when the processor takes the interrupt. */
 	while (BOARD_REGISTER(BOARD_MSIP))
 		;
 	__asm__ volatile("" : : : "memory");
 }
 
-/* Semihosting: three instructions of full length in one page are the call. */
+/* Semihosting: the call is three uncompressed instructions in one page. */
 static inline int board_call_emulator(int call, void *argument)
 {
 	register int a0 __asm__("a0") = call;

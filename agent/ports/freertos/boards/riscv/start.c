@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* RISC-V: memory, and traps. Numbers: The RISC-V Instruction Set Manual, volume II. */
+/*
+ * RISC-V: memory and traps. Numbers: The RISC-V Instruction Set Manual, volume
+ * II.
+ */
 #include "board.h"
 #include "machine.h"
 
-/* Laid out by riscv.lds. */
+/* Defined by riscv.lds. */
 extern uint32_t bss_start[], bss_end[];
 
 /* The kernel's: it saves the thread and calls one of the handlers below. */
@@ -33,18 +36,21 @@ void start(void)
 void board_start(void)
 {
 	__asm__ volatile("csrw mtvec, %0" : : "r"(freertos_risc_v_trap_handler));
-	/* Of all interrupts, that by software; the kernel enables it as a whole. */
+	/*
+	 * Enables only the software interrupt. The kernel enables interrupts as
+	 * a whole.
+	 */
 	__asm__ volatile("csrw mie, %0" : : "r"(1u << 3));
 }
 
-/* The tick stays off: only what is asked for interrupts a thread. */
+/* The tick stays off: only requested interrupts interrupt a thread. */
 void vPortSetupTimerInterrupt(void);
 
 void vPortSetupTimerInterrupt(void)
 {
 }
 
-/* Runs on the stack of interrupts, after which the kernel resumes a thread. */
+/* Runs on the interrupt stack; the kernel then resumes a thread. */
 void freertos_risc_v_application_interrupt_handler(void);
 
 void freertos_risc_v_application_interrupt_handler(void)

@@ -10,8 +10,8 @@
 
 /*
  * TIM2 counts to 2^32. On the chip, which runs from its internal oscillator as
- * it does after reset, it counts cycles of the processor; where an emulator
- * lets an instruction take 1 ns, it counts instructions.
+ * after reset, it counts the processor's cycles. In an emulator that counts 1
+ * ns per instruction, it counts instructions.
  */
 #define BOARD_CLOCK	"tim2"
 #define BOARD_COUNTER	0x40000024

@@ -27,7 +27,9 @@
 #define USART_READY_TO_READ (1u << 5)
 #define USART_READY_TO_WRITE (1u << 7)
 #define BAUD 115200
-/* How long the first order is waited for before everything is measured. */
+/*
+ * How long to wait for the first order, in ticks; then everything is measured.
+ */
 #define PATIENCE (5 * BOARD_HZ)
 
 /* The chip has a cycle counter; the emulator's stands still. */
@@ -47,7 +49,7 @@ bool board_emulated(void)
 	return known == EMULATOR;
 }
 
-/* The chip's clocks of peripherals, its pins and its serial line. */
+/* The chip's peripheral clocks, its pins and its serial line. */
 static void start_console(void)
 {
 	RCC_AHB1ENR |= 1u << 0;
@@ -56,7 +58,7 @@ static void start_console(void)
 	GPIOA_AFRH = (GPIOA_AFRH & ~0xff0u) | 0x770u;
 	GPIOA_MODER = (GPIOA_MODER & ~0x3c0000u) | 0x280000u;
 	USART1_BRR = (BOARD_HZ + BAUD / 2) / BAUD;
-	/* Receiver, transmitter and the whole enabled. */
+	/* Enables the receiver, the transmitter and the USART. */
 	USART1_CR1 = 1u << 2 | 1u << 3 | 1u << 13;
 	RCC_APB1ENR |= 1u << 0;
 }
@@ -108,7 +110,7 @@ bool board_order(char *order, size_t size)
 
 	if (board_emulated())
 		return emulator_order(order, size);
-	/* A line that nobody writes to still gets its records. */
+	/* If nobody sends an order, the records come anyway. */
 	while (!asked && !(USART1_SR & USART_READY_TO_READ))
 		if (board_now() - begun > PATIENCE) {
 			asked = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* RISC-V, QEMU's virt. */
+/* QEMU's RISC-V virt. */
 #ifndef BOARD_H
 #define BOARD_H
 
