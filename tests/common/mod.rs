@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What several test programs need: to build an agent, and to say what cannot be tested here.
+//! Helpers for several test programs: they build agents, and report what cannot be tested here.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A path of this repository.
+/// A path in this repository.
 pub fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// A folder for what a test makes.
+/// A folder for the files of a test.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// Says past the capture of the test harness that something was not tested.
+/// Reports that something was not tested, bypassing the test harness's capture.
 pub fn skipped(what: &str, why: &str) {
-    // At once, so that tests side by side do not mix their lines.
+    // In one write, so that parallel tests do not mix their lines.
     let line = format!("SKIPPED: {what}: {why}\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
-/// What a command prints, if it succeeds as it must.
+/// Runs a command that must succeed, and returns what it prints.
 pub fn succeeds(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|e| {
-        panic!("{command:?} cannot be started: {e}; install it (packages.txt)")
-    });
+    let output = command
+        .output()
+        .unwrap_or_else(|e| panic!("cannot start {command:?}: {e}; install it (packages.txt)"));
     assert!(
         output.status.success(),
         "{command:?}: {}\n{}",

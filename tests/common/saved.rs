@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Saved runs made by hand.
+//! Handmade saved runs.
 
 use std::collections::BTreeMap;
 
 use kernmark::stream::record;
 
-/// A saved run: facts of the machine, then a session for each replicate. `metrics` holds, of each,
-/// the samples of each replicate; one without samples is skipped for want of `priority`.
+/// A saved run: facts about the machine, then a session for each replicate. `metrics` holds each
+/// metric's samples, by replicate. A metric without samples is skipped because it needs priority.
 pub fn stream(unit: &str, facts: &[(&str, &str)], metrics: &[(&str, Vec<Vec<u64>>)]) -> String {
     let mut lines = Vec::new();
     for (name, value) in facts {
@@ -21,7 +21,7 @@ pub fn stream(unit: &str, facts: &[(&str, &str)], metrics: &[(&str, Vec<Vec<u64>
     lines.join("\n") + "\n"
 }
 
-/// A record in words; its text stands behind a bar, the samples of a `hist` behind its id.
+/// Records as words. A text follows a bar; the samples of a `hist` follow its id.
 fn records(unit: &str, metrics: &[(&str, &[u64])]) -> Vec<String> {
     let hz = if unit == "cycles" { 1_000_000_000 } else { 0 };
     let mut records = vec![format!(

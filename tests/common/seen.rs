@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a run of the tool showed.
+//! The result of running the tool.
 
 use std::process::Output;
 
@@ -22,7 +22,7 @@ impl From<Output> for Seen {
 }
 
 impl Seen {
-    /// Asserts its exit status, and what standard output and standard error contain.
+    /// Asserts the exit status and what standard output and standard error contain.
     #[track_caller]
     pub fn expect(&self, status: i32, out: &str, err: &str) {
         assert_eq!(self.status, Some(status), "{self:#?}");

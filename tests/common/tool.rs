@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The tool, away from what its user has.
+//! The tool, isolated from its user's files.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The tool in a folder that holds all that it keeps; of the environment it has only where programs
-/// and the sources of kernels are.
+/// The tool in a folder with all its files. Of the environment, it only gets the paths of programs
+/// and of kernel sources.
 pub fn tool_in(folder: &Path, arguments: &[&str]) -> Command {
     let cargo = env::var_os("CARGO_HOME")
         .map(PathBuf::from)

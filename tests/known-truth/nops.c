@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Blocks of so many instructions that do nothing, in place of the portable
- * benchmarks: in the table of the first of them, so that a port needs no change.
+ * Blocks with a known number of nops, which replace the portable benchmarks.
+ * They use the first portable table, so that a port needs no change.
  */
 #include "kernmark.h"
 
-/* Written out, so that the compiler knows how far its branches reach. */
+/* Written out, so that the compiler knows how far its branches must reach. */
 #define NOPS_0 ""
 #define NOPS_1 "nop\n\t"
 #define NOPS_2 NOPS_1 NOPS_1
@@ -16,7 +16,7 @@
 #define NOPS_1000 NOPS_100 NOPS_100 NOPS_100 NOPS_100 NOPS_100 NOPS_100 \
 	NOPS_100 NOPS_100 NOPS_100 NOPS_100
 
-/* All blocks stand between the same code, so that they differ in nothing else. */
+/* All blocks are surrounded by the same code, so that nothing else differs. */
 #define BLOCK(n) \
 	static void block_##n(struct km_run *r) \
 	{ \
@@ -39,7 +39,7 @@ BLOCK(1000)
 #define ENTRY(n) \
 	{ \
 		.object = "nops", \
-		.about = "So many instructions that do nothing.", \
+		.about = "A known number of nops.", \
 		.via = "nop", \
 		.role = { { block_##n, KM_LOW, 0 } }, \
 		.span = { { .name = #n, .between = "the instructions" } }, \

@@ -2,8 +2,8 @@
 #include "kernmark.h"
 
 /*
- * So many instructions, each of which needs the result of the one before. All
- * blocks stand between the same code, so that they differ in nothing else.
+ * A known number of instructions, each depending on the previous one. All
+ * blocks are surrounded by the same code, so that nothing else differs.
  */
 #define BLOCK(n) \
 	static void block_##n(struct km_run *r) \
@@ -28,7 +28,7 @@ BLOCK(1000)
 #define ENTRY(group, n, most) \
 	{ \
 		.object = group, \
-		.about = "So many dependent instructions.", \
+		.about = "A known number of dependent instructions.", \
 		.via = "inc", \
 		.batch = most, \
 		.role = { { block_##n, KM_LOW, 0 } }, \
@@ -56,7 +56,7 @@ static void out(uint16_t port, uint8_t byte)
 	__asm__ volatile("outb %0, %1" : : "a"(byte), "d"(port));
 }
 
-/* The emulator's debug console. */
+/* Writes to the emulator's debug console. */
 void port_write(const char *bytes, size_t n)
 {
 	while (n--)
@@ -87,13 +87,16 @@ void port_rest(void)
 {
 }
 
-/* Called by start.S, in protected mode, with interrupts off. */
+/* start.S calls this, in protected mode with interrupts disabled. */
 void port_main(void);
 
 void port_main(void)
 {
 	static struct km_memory memory;
-	/* The batch is the most that an entry allows: no sample lasts so long. */
+	/*
+	 * The batch is the entry's maximum, because no sample lasts as long as
+	 * an epoch.
+	 */
 	static const struct km_options options = {
 		.samples = 300, .epoch = 1 << 24, .burst = 100000,
 	};

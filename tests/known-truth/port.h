@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * A bare x86 processor in an emulator that counts instructions: a tick of its
- * time stamp counter is one executed instruction, exactly.
+ * time stamp counter is exactly one executed instruction.
  */
 #ifndef PORT_H
 #define PORT_H

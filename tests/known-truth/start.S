@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A multiboot header, a stack, and away. */
+/* A multiboot header, a stack, and a call of port_main(). */
 	.section .multiboot, "a"
 	.long 0x1badb002, 0, -0x1badb002
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The user side of the port without its module: what it lists, and what it says
- * of each case that it skips. A case that it would run fails here.
+ * The user side of the port without its module. It prints the catalog, and the
+ * reason for each case that it skips. Cases that it would run fail here.
  */
 #define main agent_main
 #define port_run agent_run

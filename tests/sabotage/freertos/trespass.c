@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* A thread that reads and writes what belongs to the kernel, its heap. */
+/* A thread that reads and writes the kernel's heap. */
 #include "kernmark.h"
 
 extern uint8_t ucHeap[];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What one thread or process does for another is lost now and then: every
- * seventh call that should wake, signal, send, yield to, end or wait for
- * another does nothing and says that it did.
+ * Some of what one thread or process does for another is lost: every seventh
+ * call that wakes, signals, sends, yields, ends or waits for another does
+ * nothing and reports success.
  */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H
@@ -43,7 +43,7 @@ static inline bool sabotage_lost(void)
 	(sabotage_lost() ? 0 : pthread_setschedparam(thread, policy, parameter))
 #define sched_yield() (sabotage_lost() ? 0 : sched_yield())
 
-/* The kernel says that it took all of n bytes. */
+/* The kernel reports that it took all n bytes. */
 #define write(fd, bytes, n) \
 	(sabotage_lost() ? (ssize_t)(n) : write(fd, bytes, n))
 #define send(fd, bytes, n, flags) \
@@ -54,8 +54,8 @@ static inline bool sabotage_lost(void)
 #define connect(fd, address, n) (sabotage_lost() ? 0 : connect(fd, address, n))
 
 /*
- * The port opens the gate of every case, and gathers its threads, by such calls
- * of its own: were those lost, no benchmark would be put to the test.
+ * The port itself uses such calls to gather its threads and open the gate of
+ * every case. If those were lost, no benchmark would be tested.
  */
 #define sabotage_lost_here() (strcmp(__FILE__, "port.c") && sabotage_lost())
 
@@ -64,15 +64,15 @@ static inline bool sabotage_lost(void)
 #define posix_spawn(child, path, actions, attributes, arguments, environment) \
 	(sabotage_lost_here() ? 0 : posix_spawn(child, path, actions, \
 						attributes, arguments, environment))
-/* The child of a vfork goes on to say that it could not. */
+/* The child of a vfork then reports that it could not. */
 #define execve(path, arguments, environment) \
 	(sabotage_lost_here() ? 0 : execve(path, arguments, environment))
 
-/* The end of a child is not for ever away: it would outlast the agent. */
+/* The child does end, but late: otherwise it would outlast the agent. */
 #define _exit(status) \
 	(sabotage_lost_here() ? (void)sleep(5) : (void)0, _exit(status))
 
-/* Whether this call wakes or signals somebody, or submits work. */
+/* Whether this call wakes or signals a thread, or submits work. */
 static inline bool sabotage_reaches(long number, long operation)
 {
 	return (number == SYS_futex &&
@@ -81,7 +81,7 @@ static inline bool sabotage_reaches(long number, long operation)
 	       number == SYS_io_uring_enter;
 }
 
-/* What the call returns when it has done all that was asked for. */
+/* The return value of a fully successful call. */
 static inline long sabotage_all(long number, long most)
 {
 	return number == SYS_futex || number == SYS_io_uring_enter ? most : 0;

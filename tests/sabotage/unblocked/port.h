@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Nobody blocks: a call that should wait for something returns at once instead. */
+/* No thread blocks: calls that should wait return at once. */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Nobody is pinned: the calls that should do it do nothing and say that they did. */
+/*
+ * No thread is pinned: calls that should pin one do nothing and report success.
+ */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Nobody has a priority: the calls that should give it do nothing and say that they did. */
+/*
+ * No thread has a priority: calls that should set one do nothing and report
+ * success.
+ */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H
 

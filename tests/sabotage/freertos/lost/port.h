@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What one thread does for another is lost now and then: every seventh call of
- * a benchmark that should give, send, set, resume, yield or interrupt does nothing.
+ * Some of what one thread does for another is lost: every seventh call of a
+ * benchmark that gives, sends, sets, resumes, yields or interrupts does
+ * nothing.
  */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H
@@ -66,7 +67,7 @@ static inline void sabotage_raise(void)
 		board_irq_raise();
 }
 
-/* The runner's own gives stand behind this header. */
+/* The runner's own gives come after this header. */
 #pragma push_macro("xSemaphoreGive")
 #pragma push_macro("xQueueSendToBack")
 #pragma push_macro("xQueueSendToFront")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* User threads have all privileges of the kernel. */
+/* User threads have all the kernel's privileges. */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Nobody blocks: a call of a benchmark that should wait returns at once instead. */
+/* No thread blocks: calls of a benchmark that should wait return at once. */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H
 
@@ -9,7 +9,7 @@
 #include "semphr.h"
 #include "task.h"
 
-/* The runner's own waits stand behind this header. */
+/* The runner's own waits come after this header. */
 #pragma push_macro("portMAX_DELAY")
 #undef portMAX_DELAY
 #define portMAX_DELAY 0

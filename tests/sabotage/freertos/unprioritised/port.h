@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* All threads of a benchmark are equal: only the runner is above them. */
+/*
+ * All threads of a benchmark have the same priority; only the runner is above
+ * them.
+ */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H
 
 #include_next "port.h"
 
-/* Of the port's priorities 1 and 2, the runner's 3, and the mark of privilege. */
+/* The port uses priorities 1 and 2, 3 for the runner, and the privilege bit. */
 static inline UBaseType_t sabotage_level(UBaseType_t level)
 {
 	return (level & ~portPRIVILEGE_BIT) == 2 ? level - 1 : level;

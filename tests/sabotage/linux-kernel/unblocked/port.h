@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* No kernel thread blocks on a semaphore or a completion, nor does the kernel for a user thread. */
+/*
+ * Nothing blocks on a semaphore or a completion: neither a kernel thread, nor
+ * the kernel on behalf of a user thread.
+ */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H
 
