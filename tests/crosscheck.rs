@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Does the agent do what its records say? strace counts the system calls of
-//! whole runs, from outside the agent and by another mechanism of the kernel.
+//! Does the agent do what its records say? strace counts the system calls of whole runs, from
+//! outside the agent and with a different mechanism of the kernel.
 
 mod common;
 
@@ -12,7 +12,7 @@ use std::process::Command;
 
 use common::{make, scratch, skipped, succeeds};
 
-/// A case, the system call it is made of, and the calls in each of its operations.
+/// A case, its system call, and the number of calls per operation.
 const CASES: &[(&str, &str, u64)] = &[
     ("syscall.null", "getppid", 1),
     ("syscall.gettimeofday", "gettimeofday", 1),
@@ -36,8 +36,8 @@ const CASES: &[(&str, &str, u64)] = &[
     ("uring.nop", "io_uring_enter", 1),
 ];
 
-/// Calls that one run makes and another does not: threads meet by futexes at the start and end of a
-/// part, and it is chance which of them has to wait.
+/// The number of calls that may differ between two runs. Threads meet with futexes at the start and
+/// end of a part, and chance decides which of them has to wait.
 fn chance(call: &str) -> u64 {
     if call == "futex" {
         9
@@ -46,7 +46,7 @@ fn chance(call: &str) -> u64 {
     }
 }
 
-/// The calls of each kind in a run of the case, and the operations that it says it made.
+/// The calls of each kind in a run of the case, and the number of operations it reports.
 fn trace(agent: &Path, case: &str, samples: u64) -> (BTreeMap<String, u64>, Option<u64>) {
     let summary = scratch("crosscheck").join(format!("{case}.{samples}"));
     let records = succeeds(
@@ -78,7 +78,7 @@ fn trace(agent: &Path, case: &str, samples: u64) -> (BTreeMap<String, u64>, Opti
 }
 
 #[test]
-fn system_calls_counted_from_outside_are_those_of_the_records() {
+fn strace_counts_match_the_records() {
     if Command::new("strace").arg("-V").output().is_err() {
         skipped("system calls counted from outside", "strace is missing");
         return;
@@ -88,7 +88,7 @@ fn system_calls_counted_from_outside_are_those_of_the_records() {
     let agent = out.join("kernmark-agent");
     let mut compared = 0;
     for &(case, call, each) in CASES {
-        // Start-up, pilot and lead-in are the same in both runs: the difference is the samples.
+        // Start-up, pilot and lead-in are the same in both runs, so the difference is the samples.
         let (few, few_operations) = trace(&agent, case, 20);
         let (many, many_operations) = trace(&agent, case, 70);
         let (Some(few_operations), Some(many_operations)) = (few_operations, many_operations)
@@ -102,11 +102,11 @@ fn system_calls_counted_from_outside_are_those_of_the_records() {
         let expected = counted(&few) + each * operations;
         assert!(
             counted(&many).abs_diff(expected) <= chance(call),
-            "{call} in {case}: {} and {}, not {each} in each of {operations}",
+            "{call} in {case}: {} and {}, not {each} per operation of {operations}",
             counted(&few),
             counted(&many)
         );
         compared += 1;
     }
-    assert!(compared > CASES.len() / 2, "only {compared} cases compared");
+    assert!(compared > CASES.len() / 2, "compared only {compared} cases");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The agent with which `benches/alarms.rs` makes changes that are to be found: without a delay it
-//! is the agent, and a delay shows where it lies and nowhere else.
+//! The agent that `benches/alarms.rs` uses to simulate regressions. Without a delay it is the plain
+//! agent. A delay shows in its own metric and nowhere else.
 
 #[allow(dead_code)]
 mod common;
@@ -14,8 +14,8 @@ use common::{here, make, scratch, succeeds};
 use kernmark::stream::run::{Outcome, Run};
 use kernmark::stream::session;
 
-/// The cases of the operations that can be delayed and need no permission, each with the place of
-/// its delay in the list.
+/// The cases whose operations can be delayed and which need no permission, each with its position
+/// in the list of delays.
 const CASES: [(&str, usize); 4] = [
     ("syscall.null", 0),
     ("signal.mask", 7),
@@ -33,7 +33,7 @@ fn measure(agent: &Path, turns: &str) -> Run {
     session::read(stream.as_bytes())
 }
 
-/// The median of each metric, all of whose proofs held.
+/// The median of each metric. All its proofs must hold.
 fn medians(run: &Run) -> BTreeMap<&str, f64> {
     let median = |metric: &kernmark::stream::run::Metric| {
         let replicate = &metric.replicates[0];
@@ -45,7 +45,7 @@ fn medians(run: &Run) -> BTreeMap<&str, f64> {
 }
 
 #[test]
-fn a_delay_shows_where_it_lies() {
+fn delay_shows_only_in_its_own_metric() {
     let out = scratch("agent-delayed");
     let delays = here("benches/delayed");
     let settings = [
@@ -58,7 +58,7 @@ fn a_delay_shows_where_it_lies() {
     let none = measure(&agent, "");
     let undelayed = medians(&none);
     for (delayed, place) in CASES {
-        // Dwarfs what another program's moment on this CPU does to a median.
+        // Much longer than the effect of a short interruption on a median.
         let turns = format!("{}300000", "0,".repeat(place));
         let run = measure(&agent, &turns);
         for (metric, median) in medians(&run) {

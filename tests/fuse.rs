@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A real-time thread that runs away must not take the machine with it, even
-//! when nobody is left to end it.
+//! A runaway real-time thread must not lock up the machine, even when nobody is left to end it.
 
 mod common;
 
@@ -10,14 +9,14 @@ use std::process::Command;
 
 use common::{here, make, scratch, skipped};
 
-/// With its clock frozen, the agent waits in a loop for an interrupt that it cannot see.
+/// With a frozen clock, the agent waits forever for an interrupt that it cannot see.
 const ENDLESS: &str = "isr.resume.interrupted.thread.user";
 
-/// The kernel's signal to a process that used up its `RLIMIT_RTTIME`.
+/// The kernel's signal to a process that has used up its `RLIMIT_RTTIME`.
 const SIGXCPU: i32 = 24;
 
 #[test]
-fn a_runaway_real_time_thread_is_ended_by_the_kernel() {
+fn kernel_ends_a_runaway_real_time_thread() {
     let out = scratch("fuse");
     let port = here("tests/sabotage/frozen");
     make("linux-user", &out, &[format!("PORT={}", port.display())]);
@@ -28,7 +27,7 @@ fn a_runaway_real_time_thread_is_ended_by_the_kernel() {
     let records = String::from_utf8_lossy(&run.stdout);
     if records.contains("realtime=no") {
         skipped(
-            "the fuse of real-time threads",
+            "the time limit of real-time threads",
             "real-time priority is not permitted",
         );
         return;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Damages realistic streams at random and checks that what still has a number
-//! has exactly the right one.
+//! Damages realistic streams at random and checks that all numbers that remain are exactly right.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +12,11 @@ use kernmark::stream::ticks::Ticks;
 
 const FAULTS: usize = 10_000;
 const FAULTS_PER_STREAM: std::ops::RangeInclusive<usize> = 1..=7;
-/// Different streams; each is damaged many times.
+/// Number of streams; each is damaged many times.
 const STREAMS: u64 = 40;
 const CASES: usize = 9;
 
-/// `SplitMix64` (G. Steele, D. Lea, C. Flood, OOPSLA 2014): the same faults every time.
+/// `SplitMix64` (G. Steele, D. Lea, C. Flood, OOPSLA 2014): the same faults in every run.
 struct Random(u64);
 
 impl Random {
@@ -29,7 +28,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, which is above 0.
+    /// A number below `n`, which must be above 0.
     fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
@@ -38,14 +37,14 @@ impl Random {
         range.start() + self.below(range.end() - range.start() + 1)
     }
 
-    /// A place in `len` items and a number of items there, at most `most`.
+    /// A range within `len` items, of at most `most` items.
     fn part(&mut self, len: usize, most: usize) -> std::ops::Range<usize> {
         let start = self.below(len);
         start..(start + 1 + self.below(most)).min(len)
     }
 }
 
-/// What an agent writes, and what it measured.
+/// The agent's output, and the true measurements.
 struct Agent {
     random: Random,
     seq: u64,
@@ -62,7 +61,7 @@ impl Agent {
     fn push(&mut self, lines: Vec<String>) {
         self.seq += lines.len() as u64;
         for line in lines {
-            // What else a console prints, before a line and between lines.
+            // Other console output, before a line and between lines.
             let line = match self.random.below(40) {
                 0 => format!("[   12.{:06}] {line}", self.random.below(1_000_000)),
                 1 => format!(
@@ -238,7 +237,7 @@ fn metric_of(case: usize, span: usize) -> String {
     format!("object{case}.{operation}.u_to_u")
 }
 
-/// A run as a file holds it, and every number in it.
+/// A run as stored in a file, and all its measurements.
 fn stream(seed: u64) -> (Vec<u8>, Vec<(String, Replicate)>) {
     let mut agent = Agent {
         random: Random(seed),
@@ -258,14 +257,14 @@ fn stream(seed: u64) -> (Vec<u8>, Vec<(String, Replicate)>) {
     (bytes, agent.truth)
 }
 
-/// The kinds of fault, by their numbers.
+/// The kinds of faults, by number.
 const KINDS: [&str; 12] = [
     "bits flipped",
     "bytes dropped",
     "bytes repeated",
     "bytes swapped",
     "noise inserted",
-    "zeros written over",
+    "zeros written",
     "cut off",
     "lines dropped",
     "a line repeated",
@@ -345,7 +344,7 @@ fn damage_lines(lines: &mut Vec<Vec<u8>>, kind: usize, random: &mut Random) {
     }
 }
 
-/// How many numbers a run has; each of them must be one that was measured.
+/// Counts the numbers in a run. Each must be one that was measured.
 fn numbers(run: &Run, truth: &[(String, Replicate)], said: &str) -> usize {
     let mut left: Vec<_> = truth.iter().collect();
     for metric in &run.metrics {
@@ -354,7 +353,7 @@ fn numbers(run: &Run, truth: &[(String, Replicate)], said: &str) -> usize {
                 assert!(replicate.histogram.is_empty() && replicate.cold.is_none());
                 continue;
             }
-            // Its session's place is not compared: a session before it may be lost.
+            // The session's index may differ, because an earlier session may be lost.
             let at = left.iter().position(|(id, measured)| {
                 let session = replicate.session;
                 *id == metric.id
@@ -364,8 +363,8 @@ fn numbers(run: &Run, truth: &[(String, Replicate)], said: &str) -> usize {
                             ..measured.clone()
                         }
             });
-            let at =
-                at.unwrap_or_else(|| panic!("{}: a number nobody measured: {said}", metric.id));
+            let at = at
+                .unwrap_or_else(|| panic!("{}: a number that was not measured: {said}", metric.id));
             left.swap_remove(at);
         }
     }
@@ -373,7 +372,7 @@ fn numbers(run: &Run, truth: &[(String, Replicate)], said: &str) -> usize {
 }
 
 #[test]
-fn an_undamaged_stream_says_all_that_was_measured() {
+fn undamaged_stream_has_every_measurement() {
     for seed in 0..STREAMS {
         let (bytes, truth) = stream(seed);
         let run = read(&bytes);
@@ -389,12 +388,12 @@ fn an_undamaged_stream_says_all_that_was_measured() {
 }
 
 #[test]
-fn ten_thousand_faults_lose_numbers_and_make_no_wrong_one() {
+fn ten_thousand_faults_never_produce_a_wrong_number() {
     let mut random = Random(1);
     let streams: Vec<_> = (0..STREAMS).map(stream).collect();
     let (mut faults, mut tries) = (0, 0);
     let (mut measured, mut kept) = (0, 0);
-    // Faults that were alone in their stream, and those of them that cost a number.
+    // Streams with a single fault, and those that lost a number.
     let mut alone = [(0, 0); KINDS.len()];
     while faults < FAULTS {
         let (bytes, truth) = &streams[tries % streams.len()];
@@ -420,9 +419,9 @@ fn ten_thousand_faults_lose_numbers_and_make_no_wrong_one() {
     let lost = measured - kept;
     println!("{faults} faults in {tries} streams: {measured} numbers, {kept} kept, {lost} lost");
     for ((tried, hit), kind) in alone.iter().zip(KINDS) {
-        println!("  {kind}: {hit} of {tried} alone in their stream cost a number");
-        assert!(*hit > 0, "no fault of this kind does anything: {kind}");
+        println!(" {kind}: {hit} of {tried} single faults lost a number");
+        assert!(*hit > 0, "faults of this kind have no effect: {kind}");
     }
-    // A fault costs the cases it touches, not the stream.
+    // A fault loses the cases it hits, not the stream.
     assert!(lost > 0 && kept > measured / 2, "{kept} of {measured} kept");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Targets other than this Linux, as users see them: what `--on` names, what goes wrong with it,
-//! and what is saved of it.
+//! Targets other than this Linux, as users see them: what `--on` accepts, what can go wrong, and
+//! what is saved.
 
 #[path = "common/seen.rs"]
 mod seen;
@@ -54,7 +54,7 @@ fn session(mode: &str, unit: &str, records: &[String]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The exit status that tests/golden/fake.log deserves: some of its cases fail on purpose.
+/// The exit status for tests/golden/fake.log: some of its cases fail on purpose.
 const GOLDEN: i32 = 1;
 
 const CASES: [&str; 3] = ["clock.read", "fifo.put.user", "lifo.put.user"];
@@ -79,7 +79,7 @@ fn whole(unit: &str, ticks: u32) -> String {
     session("run", unit, &CASES.map(|id| case(id, ticks)).concat())
 }
 
-/// A folder, and the tool in an environment that knows only that.
+/// A folder, and the tool in an environment that contains nothing else.
 struct Bed {
     folder: tempfile::TempDir,
 }
@@ -95,7 +95,7 @@ impl Bed {
         }
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/fake.log");
         fs::copy(golden, bed.path("golden")).unwrap();
-        // From the start of a session that measures into its third case, and what precedes it.
+        // From the start of a session that measures to its third case, and what comes before.
         let golden = bed.read("golden");
         let lines: Vec<&str> = golden.split_inclusive('\n').collect();
         let at = |what: &str| lines.iter().position(|line| line.contains(what)).unwrap();
@@ -119,14 +119,14 @@ impl Bed {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// A program: a shell script that stands in this folder.
+    /// A program: a shell script in this folder.
     fn script(&self, name: &str, text: &str) {
         let folder = self.folder.path().display();
         self.write(name, &format!("#!/bin/sh\ncd {folder}\n{text}\n"));
         fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// A target `t.toml` whose board `a` is an agent that the script `agent` plays.
+    /// A target `t.toml` with a board `a`, whose agent is the script `agent`.
     fn describe(&self, board: &str, more: &str) {
         let folder = self.folder.path().display();
         let board = board.replace("AGENT", &format!("{folder}/agent"));
@@ -147,13 +147,13 @@ impl Bed {
         Seen::from(self.command(arguments).output().unwrap())
     }
 
-    /// A run, as CSV, that does not wait long.
+    /// A run, as CSV, with a short time-out.
     fn measure(&self, on: &str, more: &[&str]) -> Seen {
         let arguments = ["run", "--format", "csv", "--case-timeout", "1", "--on", on];
         self.run(&[&arguments[..], more].concat())
     }
 
-    /// The one saved run.
+    /// The only saved run.
     #[track_caller]
     fn saved(&self) -> PathBuf {
         let runs = self.all_saved();
@@ -180,7 +180,8 @@ impl Bed {
             .collect()
     }
 
-    /// A target breaks down: the reason is told, what was measured is saved and shows it.
+    /// Runs a target that breaks down. Its reason must be reported, and its measurements saved and
+    /// shown.
     #[track_caller]
     fn expect_breakdown(&self, on: &str, reason: &str) {
         let seen = self.measure(on, &[]);
@@ -193,7 +194,7 @@ impl Bed {
 }
 
 #[test]
-fn what_a_command_prints_is_a_run() {
+fn command_output_is_a_run() {
     let bed = Bed::new();
     let shown = bed.run(&["show", "golden", "--format", "csv"]);
     let seen = bed.measure("exec:cat golden", &[]);
@@ -211,7 +212,7 @@ fn what_a_command_prints_is_a_run() {
 }
 
 #[test]
-fn filters_select_what_is_shown_and_the_whole_stream_is_saved() {
+fn filters_limit_the_report_but_not_the_saved_stream() {
     let bed = Bed::new();
     let seen = bed.measure("exec:cat golden", &["semaphore.take"]);
     seen.expect(GOLDEN, "semaphore.take", "");
@@ -224,7 +225,7 @@ fn filters_select_what_is_shown_and_the_whole_stream_is_saved() {
 }
 
 #[test]
-fn replicates_of_a_command_are_starts_of_it() {
+fn each_replicate_starts_the_command_again() {
     let bed = Bed::new();
     let seen = bed.measure("exec:cat whole.cycles; echo >> starts", &["--runs", "3"]);
     seen.expect(0, "fifo.put.user,ok", "");
@@ -232,7 +233,7 @@ fn replicates_of_a_command_are_starts_of_it() {
 }
 
 #[test]
-fn a_command_that_breaks_down_leaves_what_it_measured() {
+fn failed_command_keeps_its_measurements() {
     for (script, reason) in [
         ("cat start", "stopped in the middle of a session"),
         ("cat start; exec sleep 1000", "no sign of life for 1 s"),
@@ -254,7 +255,7 @@ fn a_command_that_breaks_down_leaves_what_it_measured() {
 }
 
 #[test]
-fn noise_is_no_measurement() {
+fn noise_is_not_a_measurement() {
     let bed = Bed::new();
     let noise = "exec:while :; do printf 'x\\377y'; sleep 0.01; done";
     let seen = bed.measure(noise, &[]);
@@ -266,7 +267,7 @@ fn noise_is_no_measurement() {
 }
 
 #[test]
-fn another_version_of_the_grammar_is_named() {
+fn other_protocol_version_is_named() {
     let bed = Bed::new();
     let body = "@km2 0 hello";
     let line = format!("{body} *{:08x}\n", crc32fast::hash(body.as_bytes()));
@@ -275,7 +276,7 @@ fn another_version_of_the_grammar_is_named() {
 }
 
 #[test]
-fn a_file_shows_the_numbers_that_show_shows() {
+fn file_target_reports_the_same_as_show() {
     let bed = Bed::new();
     bed.write("three", &bed.read("whole.cycles").repeat(3));
     for file in ["golden", "three"] {
@@ -296,7 +297,7 @@ fn a_file_shows_the_numbers_that_show_shows() {
 }
 
 #[test]
-fn a_pipe_that_nobody_writes_to_is_given_up() {
+fn silent_pipe_times_out() {
     let bed = Bed::new();
     let pipe = bed.path("pipe");
     assert!(Command::new("mkfifo")
@@ -318,7 +319,7 @@ fn a_pipe_that_nobody_writes_to_is_given_up() {
 }
 
 #[test]
-fn what_a_target_without_orders_measures_can_be_listed() {
+fn target_without_orders_can_be_listed() {
     let bed = Bed::new();
     for on in ["exec:cat golden", "file:golden"] {
         let seen = bed.run(&["list", "--on", on, "--format", "csv", "clock"]);
@@ -330,7 +331,7 @@ fn what_a_target_without_orders_measures_can_be_listed() {
 }
 
 #[test]
-fn options_that_a_target_cannot_heed_are_refused() {
+fn unsupported_options_are_refused() {
     let bed = Bed::new();
     bed.describe(
         "unit = \"cycles\"\ncommand = [\"AGENT\"]\norder = \"line\"",
@@ -370,7 +371,7 @@ fn options_that_a_target_cannot_heed_are_refused() {
     }
 }
 
-/// What the script of an agent that takes orders as words does, after it noted them.
+/// The script of an agent that takes orders as words: it logs them, then obeys.
 const OBEY: &str =
     "echo \"$*\" >> orders\ncase \"$*\" in list*) cat catalog.UNIT;; *) cat whole.UNIT;; esac";
 
@@ -379,7 +380,7 @@ fn obey(unit: &str) -> String {
 }
 
 #[test]
-fn quick_is_one_replicate_of_another_target_and_its_help_says_so() {
+fn quick_means_one_replicate_on_other_targets() {
     let bed = Bed::new();
     bed.script("agent", &obey("instructions"));
     bed.describe(
@@ -401,7 +402,7 @@ fn quick_is_one_replicate_of_another_target_and_its_help_says_so() {
 }
 
 #[test]
-fn a_described_target_is_built_and_gets_its_orders_as_arguments() {
+fn described_target_is_built_and_gets_orders_as_arguments() {
     let bed = Bed::new();
     bed.script("agent", &obey("instructions"));
     bed.script(
@@ -453,7 +454,7 @@ fn a_described_target_is_built_and_gets_its_orders_as_arguments() {
 }
 
 #[test]
-fn cases_go_by_their_bits_where_orders_are_short() {
+fn short_orders_select_cases_by_bits() {
     for (order, script, expected) in [
         (
             "line",
@@ -484,7 +485,7 @@ fn cases_go_by_their_bits_where_orders_are_short() {
 }
 
 #[test]
-fn a_described_target_without_orders_is_listened_to() {
+fn described_target_without_orders_is_recorded() {
     let bed = Bed::new();
     bed.script("agent", "cat catalog.cycles whole.cycles");
     bed.describe("unit = \"cycles\"\ncommand = [\"AGENT\"]", "");
@@ -495,7 +496,7 @@ fn a_described_target_without_orders_is_listened_to() {
 }
 
 #[test]
-fn a_described_target_that_breaks_down_says_how() {
+fn described_target_failure_is_explained() {
     let endless = "case \"$*\" in list*) cat catalog.cycles;; *) \
                    while :; do head -n 4 whole.cycles; printf '\\n'; sleep 0.2; done;; esac";
     let lingers = "cat catalog.cycles; exec sleep 1000";
@@ -544,7 +545,7 @@ fn a_described_target_that_breaks_down_says_how() {
 }
 
 #[test]
-fn what_counts_instructions_may_wait_for_the_machine() {
+fn instruction_counting_target_may_be_slow() {
     let bed = Bed::new();
     bed.script(
         "agent",
@@ -560,7 +561,7 @@ fn what_counts_instructions_may_wait_for_the_machine() {
 }
 
 #[test]
-fn what_is_missing_is_named_with_the_command_that_installs_it() {
+fn missing_programs_are_named_with_their_install_command() {
     let bed = Bed::new();
     bed.describe(
         "unit = \"cycles\"\ncommand = [\"AGENT\"]\n\
@@ -578,7 +579,7 @@ fn what_is_missing_is_named_with_the_command_that_installs_it() {
 }
 
 #[test]
-fn a_build_that_fails_says_why() {
+fn failed_build_is_explained() {
     let bed = Bed::new();
     bed.script(
         "build",
@@ -606,7 +607,7 @@ fn a_build_that_fails_says_why() {
 }
 
 #[test]
-fn an_emulator_that_is_not_exact_is_told() {
+fn inexact_emulator_is_reported() {
     let bed = Bed::new();
     for n in 1..=3 {
         bed.write(&format!("whole.{n}"), &whole("instructions", 100 + n));
@@ -664,7 +665,7 @@ fn targets_are_listed_with_their_boards_and_variants() {
 }
 
 #[test]
-fn the_first_board_that_can_be_used_is_taken() {
+fn first_usable_board_is_chosen() {
     let bed = Bed::new();
     bed.script("agent", &obey("cycles"));
     let boards = |probe: &str| {
@@ -693,7 +694,7 @@ fn the_first_board_that_can_be_used_is_taken() {
 }
 
 #[test]
-fn an_option_and_an_order_are_parts_of_words() {
+fn options_and_orders_can_be_parts_of_words() {
     let bed = Bed::new();
     bed.script(
         "agent",
@@ -716,7 +717,7 @@ fn an_option_and_an_order_are_parts_of_words() {
 }
 
 #[test]
-fn the_console_tells_why_a_machine_stopped() {
+fn console_explains_why_a_machine_stopped() {
     for (end, reason) in [
         ("exit 0", "the machine stopped before its agent was done"),
         ("exec sleep 1000", "no sign of life for 1 s"),
@@ -752,13 +753,13 @@ fn line() -> (fs::File, String) {
     (fs::File::from(master), name)
 }
 
-/// Keeps a line open between two readers of it.
+/// Keeps a line open between two readers.
 fn hold(device: &str) -> fs::File {
     let mut options = fs::File::options();
     options.read(true).write(true).open(device).unwrap()
 }
 
-/// Waits until the tool has set up the line: it does not echo any more.
+/// Waits until the tool has set up the line, which then no longer echoes.
 fn wait_for_reader(board: &fs::File) {
     for _ in 0..2000 {
         let modes = tcgetattr(board).unwrap().local_modes;
@@ -771,10 +772,10 @@ fn wait_for_reader(board: &fs::File) {
 }
 
 #[test]
-fn a_board_that_talks_is_listened_to() {
+fn talking_board_is_recorded() {
     let bed = Bed::new();
     let (mut board, device) = line();
-    // The tool begins to listen in the middle of a session.
+    // The tool starts listening in the middle of a session.
     let golden = bed.read("golden");
     let talk = golden[golden.len() - 1000..].to_owned() + &golden;
     let held = hold(&device);
@@ -788,7 +789,7 @@ fn a_board_that_talks_is_listened_to() {
     let seen = bed.measure(&on, &["--runs", &sessions]);
     seen.expect(GOLDEN, "semaphore.take", "saved: ");
     let board = talker.join().unwrap();
-    // The line echoes again: it is left as it was found.
+    // The line echoes again: its settings are restored.
     let modes = tcgetattr(&board).unwrap().local_modes;
     assert!(modes.contains(LocalModes::ECHO));
     drop(held);
@@ -802,7 +803,7 @@ fn a_board_that_talks_is_listened_to() {
 }
 
 #[test]
-fn a_board_takes_its_orders_over_the_line() {
+fn board_takes_orders_over_the_serial_line() {
     let bed = Bed::new();
     let (mut board, device) = line();
     let _held = hold(&device);
@@ -851,7 +852,7 @@ fn a_board_takes_its_orders_over_the_line() {
 }
 
 #[test]
-fn a_line_that_is_wrong_or_goes_away_is_told() {
+fn serial_line_failures_are_reported() {
     let bed = Bed::new();
     bed.measure("serial:/dev/null", &[])
         .expect(1, "", "is no serial line");
@@ -873,7 +874,7 @@ fn a_line_that_is_wrong_or_goes_away_is_told() {
     let leaver = thread::spawn(move || {
         thread::sleep(Duration::from_millis(300));
         board.write_all(start.as_bytes()).unwrap();
-        // Time to read it: what is not read is lost with the line.
+        // Allows time to read it: unread data is lost with the line.
         thread::sleep(Duration::from_millis(300));
         drop(board);
     });
