@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The agent as a whole: its records byte for byte on a scripted kernel, its
-//! core on processors without an operating system, and what its proofs catch
-//! when the port beneath it is sabotaged.
+//! The agent as a whole: its records byte for byte on a scripted kernel, its core on processors
+//! without an operating system, and what its proofs detect when the port beneath it is sabotaged.
 
 mod common;
 
@@ -19,7 +18,7 @@ use common::{here, make, scratch, skipped, succeeds};
 use kernmark::stream::run::{Damage, Entry, Outcome, Replicate, Run};
 use kernmark::stream::session::read;
 
-/// What a case without a failure in it is called here.
+/// The word for a case without a failure, or the reason for the others.
 fn verdict(outcome: &Outcome) -> &str {
     match outcome {
         Outcome::Ok => "ok",
@@ -27,7 +26,7 @@ fn verdict(outcome: &Outcome) -> &str {
     }
 }
 
-/// What the scripted kernel prints, built with these settings in a folder of this name.
+/// The scripted kernel's output, built with these settings in a folder of this name.
 fn fake(name: &str, settings: &[String]) -> Vec<u8> {
     let out = scratch(name);
     make("fake", &out, settings);
@@ -48,7 +47,7 @@ fn scripted_kernel_prints_the_golden_stream() {
     );
     let line = p.lines().zip(e.lines()).take_while(|(p, e)| p == e).count();
     panic!(
-        "line {} is\n  {}\nand not\n  {}\nIf every change is meant, read each and write the \
+        "line {} is\n  {}\ninstead of\n  {}\nIf you intended every change, read each one and write the \
          output of agent/ports/fake to {}.",
         line + 1,
         p.lines().nth(line).unwrap_or("(end)"),
@@ -58,7 +57,7 @@ fn scripted_kernel_prints_the_golden_stream() {
 }
 
 #[test]
-fn host_judges_the_golden_stream_as_the_script_meant_it() {
+fn host_judges_the_golden_stream_as_scripted() {
     let run = read(&fs::read(here("tests/golden/fake.log")).unwrap());
     assert_eq!(run.damage, Damage::default());
     assert_eq!(run.sessions.len(), 4);
@@ -102,13 +101,13 @@ fn host_judges_the_golden_stream_as_the_script_meant_it() {
     );
     skipped(
         "script.absent.setup",
-        "a reason that is longer than one record can hold, so that it goes on in a second one of \
-         the same case; the reader joins them, and the place where they are divided is of no \
-         account: it may be in the middle of a word or of a number: 0123456789",
+        "a reason that is longer than one record can hold, so that it continues in a second one of \
+         the same case; the reader joins them, and the place of the cut does not matter: it may \
+         be in the middle of a word or of a number, as here: 0123456789",
     );
     skipped(
         "script.absent.threads.9",
-        "more threads than this port can run",
+        "this benchmark needs more threads than this port can run",
     );
 
     for from in ["kernel", "user"] {
@@ -136,8 +135,8 @@ fn host_judges_the_golden_stream_as_the_script_meant_it() {
     assert!(other.is_empty(), "{other:?}");
 }
 
-/// The proofs of switches whose range is wider than 2 % of what is expected, or 4, besides what
-/// the catalog declares; `None` where nothing can be said, as others may have forced some.
+/// The proofs of switches whose range is wider than the catalog's plus 4, or 2 % of the expected
+/// count. `None` if nothing can be said, because other threads may have forced some.
 fn loose(run: &Run) -> Option<Vec<String>> {
     let mut loose = Vec::new();
     let mut looked_at = 0;
@@ -163,9 +162,9 @@ fn loose(run: &Run) -> Option<Vec<String>> {
 }
 
 #[test]
-fn a_count_of_switches_is_proved_to_two_per_cent_however_few_the_samples() {
+fn switch_counts_are_proved_within_two_percent() {
     let mut fake = read(&fs::read(here("tests/golden/fake.log")).unwrap());
-    // There others force some, and the script says so.
+    // In this case other threads force some, as the script says.
     fake.metrics
         .retain(|metric| metric.id != "script.preempted");
     assert_eq!(loose(&fake).unwrap(), [""; 0]);
@@ -177,13 +176,13 @@ fn a_count_of_switches_is_proved_to_two_per_cent_however_few_the_samples() {
         let printed = succeeds(run.args(["run", samples, "budget_us=50000"]));
         match loose(&read(format!("{catalog}{printed}").as_bytes())) {
             Some(loose) => assert_eq!(loose, [""; 0], "{samples}"),
-            None => skipped("the ranges of switches", "it needs real-time priority"),
+            None => skipped("the ranges of switches", "needs real-time priority"),
         }
     }
 }
 
 #[test]
-fn an_order_names_cases_by_their_place_in_the_catalog() {
+fn order_selects_cases_by_catalog_position() {
     let golden = fs::read_to_string(here("tests/golden/fake.log")).unwrap();
     let cases = |kind: &str, stream: &str| {
         let mut cases: Vec<String> = stream
@@ -197,7 +196,7 @@ fn an_order_names_cases_by_their_place_in_the_catalog() {
     };
     let catalog = cases("bench", &golden);
     let (_, last) = golden.rsplit_once(" hello ").unwrap();
-    // The bits of 50a, from the highest on; there are more cases than bits.
+    // The bits of 50a, highest first; there are more cases than bits.
     assert!(catalog.len() > 12);
     assert_eq!(
         cases("begin", last),
@@ -206,7 +205,7 @@ fn an_order_names_cases_by_their_place_in_the_catalog() {
 }
 
 #[test]
-fn ticks_that_are_not_the_unit_are_converted_once() {
+fn ticks_are_converted_to_the_unit_once() {
     let plain = read(&fs::read(here("tests/golden/fake.log")).unwrap());
     let count = |ticks: u64| (3 * ticks + 2) / 4;
     let counted = read(&fake(
@@ -217,7 +216,7 @@ fn ticks_that_are_not_the_unit_are_converted_once() {
     let mut compared = 0;
     for (plain, counted) in plain.metrics.iter().zip(&counted.metrics) {
         assert_eq!(plain.id, counted.id);
-        // How many operations make a batch depends on what they count.
+        // The batch size depends on the counts.
         let pairs = plain.replicates.iter().zip(&counted.replicates);
         for (plain, counted) in pairs.filter(|(p, c)| p.batch == 1 && c.batch == 1) {
             assert_eq!(plain.outcome, counted.outcome);
@@ -235,21 +234,21 @@ fn ticks_that_are_not_the_unit_are_converted_once() {
             compared += 1;
         }
     }
-    assert!(compared > 20, "only {compared} replicates were compared");
+    assert!(compared > 20, "compared only {compared} replicates");
 }
 
-/// A compiler for a processor on which no operating system is expected.
+/// A compiler for a processor without an operating system.
 struct Cross {
     prefix: &'static str,
     package: &'static str,
     flags: &'static [&'static str],
-    /// Undefined symbols of this prefix are the compiler's own arithmetic.
+    /// Undefined symbols with this prefix are the compiler's own arithmetic.
     arithmetic: &'static str,
-    /// Bytes of code that the core may have.
+    /// Maximum size of the core's code in bytes.
     core: Option<u64>,
 }
 
-/// `KM_USER` and `KM_KERNEL` of `agent/kernmark.h`, and all capabilities that it has.
+/// `KM_USER` and `KM_KERNEL` of `agent/kernmark.h`, and all its capabilities.
 const USER: u32 = 0x1000;
 const KERNEL: u32 = 0x2000;
 const ALL: u32 = 0x7fff;
@@ -288,7 +287,7 @@ fn c_files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The compiler with the flags of a port, the template's include path and these capabilities.
+/// The compiler with a port's flags, the template's include path and these capabilities.
 fn compiler(cross: &Cross, has: u32) -> Command {
     let mut command = Command::new(format!("{}gcc", cross.prefix));
     command
@@ -322,7 +321,7 @@ fn compile(cross: &Cross, has: u32) -> PathBuf {
     out
 }
 
-/// What the compiler says of this text, a file of benchmarks; `Ok` where it compiles.
+/// Compiles this text as a file of benchmarks. Returns the compiler's messages if it fails.
 fn compiles(has: u32, text: &str) -> Result<(), String> {
     let mut compiler = compiler(&CROSS[0], has)
         .args(["-fsyntax-only", "-x", "c", "-"])
@@ -341,7 +340,7 @@ fn compiles(has: u32, text: &str) -> Result<(), String> {
 }
 
 #[test]
-fn a_table_that_no_list_names_does_not_compile() {
+fn unlisted_table_does_not_compile() {
     let table = |name: &str| {
         let text = format!("#include \"kernmark.h\"\nKM_TABLE({name}) = {{ {{ 0 }} }};\n");
         compiles(KERNEL, &text)
@@ -350,7 +349,7 @@ fn a_table_that_no_list_names_does_not_compile() {
     let why = table("forgotten").unwrap_err();
     assert!(why.contains("km_forgotten"), "{why}");
 
-    // Nor is a table made in another way, which would be built and lost.
+    // A table made in any other way would be built and lost, so there must be none.
     for folder in ["", "/posix", "/linux-kernel"] {
         for file in c_files(&format!("agent/bench{folder}")) {
             let text = fs::read_to_string(&file).unwrap();
@@ -362,15 +361,15 @@ fn a_table_that_no_list_names_does_not_compile() {
 }
 
 #[test]
-fn a_port_that_does_not_say_in_which_mode_threads_run_does_not_compile() {
+fn port_without_a_thread_mode_does_not_compile() {
     let include = "#include \"kernmark.h\"\n";
     assert_eq!(compiles(KERNEL, include), Ok(()));
     assert_eq!(compiles(USER, include), Ok(()));
     let why = compiles(!(KERNEL | USER) & ALL, include).unwrap_err();
-    assert!(why.contains("in which mode threads run"), "{why}");
+    assert!(why.contains("the modes threads run in"), "{why}");
 }
 
-/// The symbols that nothing in the folder's objects defines.
+/// The symbols that no object in the folder defines.
 fn undefined(cross: &Cross, out: &Path) -> BTreeSet<String> {
     let objects = fs::read_dir(out)
         .unwrap()
@@ -412,10 +411,10 @@ fn code_size(cross: &Cross, objects: &[PathBuf]) -> u64 {
 }
 
 #[test]
-fn any_subset_of_the_port_api_compiles_without_an_operating_system() {
+fn every_subset_of_the_port_api_compiles_freestanding() {
     const CONDVAR_AND_ITS_MUTEX: u32 = 0x0018;
     const ABORT_AND_THREADS: u32 = 0x4001;
-    // None but the mode, each alone, some that go together, and all that there are.
+    // Only the mode, each capability alone, some combinations, and all capabilities.
     let alone = (0..15)
         .map(|bit| KERNEL | 1 << bit)
         .filter(|has| *has != KERNEL | CONDVAR_AND_ITS_MUTEX & 0x10)
@@ -437,14 +436,11 @@ fn any_subset_of_the_port_api_compiles_without_an_operating_system() {
         {
             skipped(
                 &format!("the template port with {}gcc", cross.prefix),
-                &format!(
-                    "it is not installed; on Debian: apt install {}",
-                    cross.package
-                ),
+                &format!("not installed; on Debian: apt install {}", cross.package),
             );
             continue;
         }
-        // The compiler makes no difference to which declarations are there.
+        // The compiler does not affect which declarations exist.
         let subsets: Vec<u32> = if cross.prefix.is_empty() {
             subsets.clone().collect()
         } else {
@@ -471,14 +467,14 @@ fn any_subset_of_the_port_api_compiles_without_an_operating_system() {
             );
             assert!(
                 size < most,
-                "the core has {size} bytes of code, of which {most} are too many"
+                "the core has {size} bytes of code; the limit is {most}"
             );
         }
     }
 }
 
-/// Boots the agent's core on a processor without an operating system, in an
-/// emulator whose clock counts instructions.
+/// Boots the agent's core on a processor without an operating system, in an emulator whose clock
+/// counts instructions.
 fn known_truth() -> Result<Run, String> {
     let out = scratch("known-truth");
     let kernel = out.join("kernel");
@@ -486,7 +482,7 @@ fn known_truth() -> Result<Run, String> {
     let mut sources = c_files("agent/core");
     sources.extend([folder.join("port.c"), folder.join("start.S")]);
     if !cfg!(target_arch = "x86_64") {
-        return Err("it is built with the compiler of an x86-64 machine".to_string());
+        return Err("needs the compiler of an x86-64 machine".to_string());
     }
     if Command::new("qemu-system-x86_64")
         .arg("--version")
@@ -548,7 +544,7 @@ fn known_truth() -> Result<Run, String> {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    // What the exit device makes of a 0.
+    // The exit device turns 0 into this status.
     assert_eq!(
         machine.status.code(),
         Some(1),
@@ -559,7 +555,7 @@ fn known_truth() -> Result<Run, String> {
 }
 
 #[test]
-fn known_numbers_of_instructions_come_out_exact() {
+fn known_instruction_counts_are_measured_exactly() {
     let run = match known_truth() {
         Ok(run) => run,
         Err(why) => return skipped("known numbers of instructions", &why),
@@ -588,7 +584,7 @@ fn known_numbers_of_instructions_come_out_exact() {
     }
 }
 
-/// The real agent on this Linux, with a port in front of its own, or not.
+/// The real agent on this Linux, optionally with a sabotaged port.h before its own.
 fn agent(sabotage: Option<&str>) -> PathBuf {
     let out = scratch(&format!("agent-{}", sabotage.unwrap_or("itself")));
     let mut settings = vec!["CFLAGS=-O1".to_string()];
@@ -602,7 +598,7 @@ fn agent(sabotage: Option<&str>) -> PathBuf {
     out.join("kernmark-agent")
 }
 
-/// Runs one case; what comes within the limit is all there is.
+/// Runs one case and reads what it prints within the limit.
 fn measure(agent: &Path, case: &str, limit: Duration) -> Run {
     let mut child = Command::new(agent)
         .args(["run", "samples=20", "epoch_ns=0", case])
@@ -627,7 +623,7 @@ fn measure(agent: &Path, case: &str, limit: Duration) -> Run {
     read(&reader.join().unwrap().unwrap())
 }
 
-/// The first outcome of the case that is not `Ok`, or `Ok`.
+/// The case's first outcome that is not `Ok`, or `Ok`.
 fn outcome(run: &Run, case: &str) -> Outcome {
     let outcomes: Vec<_> = run
         .metrics
@@ -655,12 +651,12 @@ fn cases(agent: &Path) -> BTreeMap<String, Vec<Entry>> {
     cases
 }
 
-/// What must become of every case of a sabotaged agent.
+/// The effect expected of a sabotaged agent.
 struct Sabotage {
     name: &'static str,
-    /// The cases that it matters to.
+    /// The affected cases.
     matters: fn(&str, &[Entry]) -> bool,
-    /// The proofs of which one must fail, where the case comes to its end; none: any.
+    /// One of these proofs must fail if the case ends; empty: any.
     proofs: &'static [&'static str],
 }
 
@@ -668,12 +664,12 @@ fn every(_: &str, _: &[Entry]) -> bool {
     true
 }
 
-/// Whether the case makes a thread itself, which suspends itself and is resumed.
+/// Whether the case creates a thread itself, which suspends itself and is resumed.
 fn makes_a_thread(case: &str) -> bool {
     case.starts_with("thread.create") || case.starts_with("thread.abort")
 }
 
-/// Whether a thread of the case blocks on an object, and is woken.
+/// Whether a thread of the case blocks on an object and is woken.
 fn blocks(case: &str, entries: &[Entry]) -> bool {
     let objects = ["semaphore", "mutex", "condvar", "queue", "stack", "events"];
     let switches = entries.iter().any(|e| e.switches > 0);
@@ -685,19 +681,19 @@ fn blocks(case: &str, entries: &[Entry]) -> bool {
                 .any(|n| objects.contains(&n.as_str()))
 }
 
-/// Whether a thread or process of the case depends on what another does, or its
-/// results prove that something arrived.
+/// Whether a thread or process of the case depends on what another one does, or its results prove
+/// that something arrived.
 fn relies(case: &str, entries: &[Entry]) -> bool {
     let entry = |e: &Entry| e.switches > 0 || e.switches_most.is_some() || e.bytes.is_some();
     let alone = ["event.signal", "signal.catch", "tcp.connect", "uring."];
-    // They wait for a timer, or read what was there before.
+    // They wait for a timer, or read what already existed.
     let other = ["isr.", "sleep.", "vmo."];
     blocks(case, entries)
         || alone.iter().any(|prefix| case.starts_with(prefix))
         || entries.iter().any(entry) && !other.iter().any(|prefix| case.starts_with(prefix))
 }
 
-/// As `blocks`, or in the wait for an interrupt.
+/// Like `blocks`, or waits for an interrupt.
 fn waits(case: &str, entries: &[Entry]) -> bool {
     !makes_a_thread(case) && (blocks(case, entries) || case.starts_with("isr.resume.different"))
 }
@@ -730,8 +726,8 @@ const SABOTAGES: [Sabotage; 5] = [
     },
 ];
 
-/// How the sabotage shows in this run of the case: by a proof of its own, or
-/// since the case does not come to an end; `None`: not at all.
+/// How the sabotage shows in this run of the case: a proof fails, or the case does not end. `None`:
+/// not at all.
 fn caught(sabotage: &Sabotage, run: &Run, case: &str) -> Option<String> {
     match outcome(run, case) {
         Outcome::Ok | Outcome::Skipped(_) => None,
@@ -746,7 +742,7 @@ fn caught(sabotage: &Sabotage, run: &Run, case: &str) -> Option<String> {
                 .collect();
             match sabotage.proofs.iter().find(|name| proofs.contains(*name)) {
                 Some(name) => Some((*name).to_string()),
-                // An error of the agent's, which judged itself.
+                // An error that the agent reported itself.
                 None if proofs.is_empty() => Some(why),
                 None if sabotage.proofs.is_empty() => {
                     Some(proofs.into_iter().collect::<Vec<_>>().join("+"))
@@ -757,11 +753,11 @@ fn caught(sabotage: &Sabotage, run: &Run, case: &str) -> Option<String> {
     }
 }
 
-/// The cases that are right on the agent itself; those that cannot run here are listed.
+/// The cases that are ok without sabotage. Reports those that cannot run here.
 fn sound(agent: &Path, cases: &BTreeMap<String, Vec<Entry>>) -> BTreeSet<String> {
     let mut sound = BTreeSet::new();
     for case in cases.keys() {
-        // Another program's moment on this CPU may cost a run its proof.
+        // A short interruption by another program may fail a proof once.
         let mut last = Outcome::Ok;
         for _ in 0..3 {
             last = outcome(&measure(agent, case, Duration::from_secs(20)), case);
@@ -772,21 +768,21 @@ fn sound(agent: &Path, cases: &BTreeMap<String, Vec<Entry>>) -> BTreeSet<String>
         match last {
             Outcome::Ok => drop(sound.insert(case.clone())),
             Outcome::Skipped(why) => skipped(&format!("sabotage of {case}"), &why),
-            other => panic!("{case}, not sabotaged: {}", verdict(&other)),
+            other => panic!("{case}, without sabotage: {}", verdict(&other)),
         }
     }
     sound
 }
 
-/// After so long a case has lost its way: unhurt, it takes a tenth of that.
+/// A case that takes this long is lost: without sabotage it takes a tenth of that.
 const LOST: Duration = Duration::from_millis(400);
 
 #[test]
-fn sabotage_is_caught_in_every_case_that_it_matters_to() {
+fn sabotage_is_caught_in_every_affected_case() {
     let itself = agent(None);
     let cases = cases(&itself);
     let sound = sound(&itself, &cases);
-    assert!(sound.len() > 10, "only {} cases run here", sound.len());
+    assert!(sound.len() > 10, "only {} cases can run here", sound.len());
 
     let mut missed = Vec::new();
     for sabotage in &SABOTAGES {
@@ -802,12 +798,12 @@ fn sabotage_is_caught_in_every_case_that_it_matters_to() {
         );
         assert!(
             !left.lock().unwrap().is_empty(),
-            "{} matters to none",
+            "{} affects no case",
             sabotage.name
         );
         let found = Mutex::new(Vec::new());
         let ways = Mutex::new(BTreeMap::<_, Vec<_>>::new());
-        // Most of those that do not end wait, and can do so side by side.
+        // Most of the cases that never end are waiting, so they can run in parallel.
         thread::scope(|scope| {
             for _ in 0..16 {
                 scope.spawn(|| {

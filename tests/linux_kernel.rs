@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The agent in kernel mode: Debian's kernel in an emulator, with threads of the
-//! kernel and of a process in every pairing.
+//! The agent in kernel mode: Debian's kernel in an emulator, with kernel threads and threads of a
+//! process in every pairing.
 
 mod common;
 
@@ -16,7 +16,7 @@ use kernmark::stream::session::Reader;
 
 const PORT: &str = "agent/ports/linux-kernel";
 
-/// Where kernels are kept between tests.
+/// Keeps kernels between tests.
 fn cache() -> String {
     format!("CACHE={}", scratch("kernels").display())
 }
@@ -35,7 +35,7 @@ fn try_make(out: &Path, words: &[&str]) -> Output {
         .unwrap()
 }
 
-/// The built port, or why there is none here.
+/// The built port, or why it cannot be built here.
 fn built() -> Result<&'static Path, String> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let build = || {
@@ -60,7 +60,7 @@ fn built() -> Result<&'static Path, String> {
     }
 }
 
-/// What a machine that is started with these words prints, and its console.
+/// Boots a machine with these words. Returns its records and its console.
 fn boot(out: &Path, words: &[&str]) -> (String, String) {
     let output = try_make(out, &[&["boot"], words].concat());
     assert!(output.status.success(), "{output:?}");
@@ -84,7 +84,7 @@ fn median(metric: &Metric) -> f64 {
 }
 
 #[test]
-fn two_boots_measure_the_same_and_every_proof_holds() {
+fn two_boots_are_identical_and_all_proofs_hold() {
     let out = match built() {
         Ok(out) => out,
         Err(why) => return skipped("the agent in kernel mode", &why),
@@ -97,7 +97,7 @@ fn two_boots_measure_the_same_and_every_proof_holds() {
     assert_eq!(run.damage, Damage::default(), "{console}");
     assert_eq!(run.sessions[0].clock.unit, Unit::Instructions);
     let reasons = [
-        "a kernel thread is made by kthreadd",
+        "kthreadd creates kernel threads",
         "the kernel has no recursive mutex",
         "this port has no abort",
         "privileged only: ",
@@ -116,17 +116,17 @@ fn two_boots_measure_the_same_and_every_proof_holds() {
         let metric = run.metrics.iter().find(|m| m.id == id);
         median(metric.unwrap_or_else(|| panic!("no {id}")))
     };
-    // Each end in user mode costs more, and both together the most.
+    // Each end in user mode adds cost, and both together cost the most.
     let wake = |pass: &str| value(&format!("semaphore.give.wake+ctx.{pass}"));
     assert!(wake("k_to_k") < wake("k_to_u"));
     assert!(wake("k_to_k") < wake("u_to_k"));
     assert!(wake("u_to_u") > f64::max(wake("k_to_u"), wake("u_to_k")));
-    // A wake-up switches the context; a give that nobody waits for does not.
+    // A wake-up switches the context; a give without waiters does not.
     assert!(wake("k_to_k") > 10.0 * value("semaphore.give.immediate.kernel"));
     assert!(value("clock.read") < 100.0);
 }
 
-/// What a port measures whose operations lie, as the folder in `tests/sabotage` says.
+/// Measures with the sabotaged port in this folder of `tests/sabotage`.
 fn sabotaged(folder: &str) -> Run {
     let name = folder.replace('/', "-");
     let out = scratch(&format!("linux-kernel-{name}"));
@@ -140,17 +140,13 @@ fn sabotaged(folder: &str) -> Run {
 }
 
 #[test]
-fn sabotage_is_caught_in_every_case_that_it_matters_to() {
+fn sabotage_is_caught_in_every_affected_case() {
     if let Err(why) = built() {
         return skipped("the agent in kernel mode", &why);
     }
     for metric in sabotaged("frozen").metrics {
         let outcome = &metric.replicates[0].outcome;
-        assert!(
-            *outcome != Outcome::Ok,
-            "a clock that stands still: {}",
-            metric.id
-        );
+        assert!(*outcome != Outcome::Ok, "a frozen clock: {}", metric.id);
     }
     let waits = [
         "semaphore.take.blocking.",
@@ -167,12 +163,12 @@ fn sabotage_is_caught_in_every_case_that_it_matters_to() {
     for metric in sabotaged("linux-kernel/unblocked").metrics {
         let failed = matches!(metric.replicates[0].outcome, Outcome::Failed(_));
         let matters = waits.iter().any(|w| metric.id.starts_with(w));
-        assert_eq!(failed, matters, "nobody blocks: {}", metric.id);
+        assert_eq!(failed, matters, "no thread blocks: {}", metric.id);
     }
 }
 
 #[test]
-fn what_the_kernel_refuses_is_said_on_the_console() {
+fn kernel_refusal_is_reported_on_the_console() {
     let out = match built() {
         Ok(out) => out.with_file_name("linux-kernel-refused"),
         Err(why) => return skipped("the agent in kernel mode", &why),
@@ -180,13 +176,13 @@ fn what_the_kernel_refuses_is_said_on_the_console() {
     make("linux-kernel", &out, &[cache()]);
     for (word, said) in [
         ("lockdown=integrity", "a kernel under lockdown"),
-        ("module.sig_enforce=1", "takes only signed modules"),
+        ("module.sig_enforce=1", "accepts only signed modules"),
     ] {
         let (records, console) = boot(&out, &["ORDER=list", &format!("CMDLINE={word}")]);
         assert_eq!(records, "");
         assert!(console.contains(said), "{word}: {console}");
     }
-    // Words that the kernel does not know are handed to its first process.
+    // The kernel passes words that it does not know to its first process.
     for wrong in ["walk", "samples=abc", "cpu=xyz", "cases=xyz"] {
         let order = match wrong {
             "walk" => "ORDER=walk".to_owned(),
@@ -204,13 +200,13 @@ fn what_the_kernel_refuses_is_said_on_the_console() {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("say module=FILE"), "{said}");
+    assert!(said.contains("use module=FILE"), "{said}");
 }
 
-/// Signs of a kernel that has come to harm.
+/// Signs that the kernel was damaged.
 const TROUBLE: [&str; 5] = ["WARNING: CPU", "BUG:", "Oops", "Call Trace", "hung task"];
 
-/// Builds the first process of a machine, a static program.
+/// Builds a machine's first process, a static program.
 fn build_first(source: &str, root: &Path) {
     succeeds(
         Command::new("cc")
@@ -220,14 +216,15 @@ fn build_first(source: &str, root: &Path) {
     );
 }
 
-/// One processor, whose time is the number of its instructions: what else this machine does is of no
-/// account.
+/// One processor whose time is its number of instructions, so that this machine's load does not
+/// matter.
 const EXACT: [&str; 4] = ["-smp", "1", "-icount", "shift=3,sleep=off"];
 
 /// Two processors that run at the same time.
 const PARALLEL: [&str; 2] = ["-smp", "2"];
 
-/// Starts a machine with the files of a folder. What was sent to its debug console, and its console.
+/// Boots a machine with the files of a folder. Returns the output of its debug console, and its
+/// console.
 fn machine(kernel: &Path, root: &Path, processors: &[&str], words: &str) -> (String, String) {
     let (image, records, console) = (
         root.with_extension("image"),
@@ -266,7 +263,7 @@ fn machine(kernel: &Path, root: &Path, processors: &[&str], words: &str) -> (Str
 }
 
 #[test]
-fn a_killed_run_leaves_no_thread_behind() {
+fn killed_run_leaves_no_thread_behind() {
     let out = match built() {
         Ok(out) => out.with_file_name("linux-kernel-killed"),
         Err(why) => return skipped("the agent in kernel mode", &why),
@@ -290,7 +287,7 @@ fn a_killed_run_leaves_no_thread_behind() {
     }
 }
 
-/// What an order calls a case, by its place in the catalog.
+/// The word in an order for a case, from its position in the catalog.
 fn place(catalog: &[&str], case: &str) -> String {
     let place = catalog.iter().position(|other| *other == case);
     let place = place.unwrap_or_else(|| panic!("no {case}"));
@@ -298,8 +295,9 @@ fn place(catalog: &[&str], case: &str) -> String {
 }
 
 #[test]
-fn every_allocation_may_fail_and_the_case_says_so() {
-    /// One of each kind of allocation: its case, how many fail at least, and what is said of it.
+fn failed_allocations_are_reported_by_the_case() {
+    /// One of each kind of allocation: its case, the minimum number of failures, and the reason
+    /// given.
     const POOR: [(&str, usize, &str); 7] = [
         (
             "heap.malloc.immediate.kernel.65536",
@@ -322,7 +320,7 @@ fn every_allocation_may_fail_and_the_case_says_so() {
         (
             "semaphore.take.blocking.k_to_u",
             3,
-            "a user thread could not be made: ",
+            "could not create a user thread: ",
         ),
     ];
     let out = match built() {
@@ -375,19 +373,19 @@ fn every_allocation_may_fail_and_the_case_says_so() {
         };
         assert!(of_case(reason) >= least, "{case}: {ends:#?}");
         assert!(
-            of_case("a kernel thread could not be made: ") >= 3,
+            of_case("could not create a kernel thread: ") >= 3,
             "{case}: {ends:#?}"
         );
-        // Until no allocation was left to fail.
+        // After the last failed allocation, it succeeds.
         assert_eq!(of_case("status=ok"), 1, "{case}: {ends:#?}");
-        // The others are those that have no room already when the case is set up.
+        // The other failures are those in which the setup finds no room.
         let told = of_case("status=error") + of_case("the heap has no room");
         assert!(told >= least, "{case}: {ends:#?}");
     }
 }
 
 #[test]
-fn user_threads_on_a_kernel_with_preempt_rt_are_measured_or_skipped() {
+fn preempt_rt_user_threads_are_measured_or_skipped() {
     if let Err(why) = built() {
         return skipped("the agent in user mode with PREEMPT_RT", &why);
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Linux in kernel and user mode in a machine of QEMU, and the sandboxed and nested Linux beside
-//! it, as users see them. Needs Debian's packages from its mirror; the golden values are of one
+//! Linux in kernel and user mode in a QEMU virtual machine, and Linux in a sandbox or as a process,
+//! as users see them. Needs Debian's packages from its mirror. The golden values are for one
 //! version of them.
 
-// Other test programs need the rest of it.
+// Only other test programs need the rest of it.
 #[allow(dead_code)]
 mod common;
 #[path = "common/seen.rs"]
@@ -23,14 +23,14 @@ use common::{here, scratch, skipped};
 use seen::Seen;
 use tool::tool_in;
 
-/// The emulated machine, whatever else can be used here.
+/// The emulated machine, even if others can be used here.
 const VM: &str = "linux-vm:tcg";
 
-/// The metrics that are compared; each boot takes a while.
+/// The metrics to compare; each boot takes a while.
 const WAKE: &str = "semaphore.give.wake+ctx.";
 const PAIRINGS: [&str; 4] = ["k_to_k", "k_to_u", "u_to_k", "u_to_u"];
 
-/// A folder of a test's own, and the tool in it. What is downloaded is kept.
+/// A separate folder for a test, and the tool in it. Downloads are kept.
 struct Bed {
     folder: tempfile::TempDir,
 }
@@ -57,7 +57,7 @@ impl Bed {
     }
 }
 
-/// One cache for all tests, so that a kernel is downloaded once.
+/// One cache for all tests, so that each kernel is downloaded once.
 fn cache() -> PathBuf {
     scratch("linux-vm-cache")
 }
@@ -67,7 +67,7 @@ fn is_there(program: &str) -> bool {
     env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Whether the machine cannot be built here, which is told.
+/// Whether the machine cannot be built here; reports the reason.
 fn lacks_machine(what: &str) -> bool {
     static MISSING: OnceLock<Option<String>> = OnceLock::new();
     let missing = MISSING.get_or_init(|| {
@@ -78,8 +78,10 @@ fn lacks_machine(what: &str) -> bool {
         let seen = Bed::new().run(&["list", "--on", VM, "clock"]);
         match seen.status {
             Some(0) => None,
-            // Anything but a mirror that cannot be reached is a fault.
-            _ if seen.err.contains("did not arrive") || seen.err.contains("apt knows no") => {
+            // Anything but an unreachable mirror is a failure.
+            _ if seen.err.contains("could not download")
+                || seen.err.contains("apt does not know") =>
+            {
                 Some(seen.err.replace('\n', " "))
             }
             _ => panic!("{seen:#?}"),
@@ -91,8 +93,8 @@ fn lacks_machine(what: &str) -> bool {
     missing.is_some()
 }
 
-/// What was sampled in each session that measured: every `cold` and `hist` record, without its
-/// number and check sum.
+/// The samples of each session that measured: every `cold` and `hist` record, without sequence
+/// number and checksum.
 fn samples(stream: &str) -> Vec<Vec<String>> {
     let mut sessions: Vec<Vec<String>> = Vec::new();
     for line in stream.lines() {
@@ -109,7 +111,7 @@ fn samples(stream: &str) -> Vec<Vec<String>> {
     sessions
 }
 
-/// The medians of the CSV form of a run or a matrix, in ticks, by metric and column.
+/// The medians, in ticks, by metric and column, from a run or a matrix in CSV.
 fn medians(csv: &str) -> BTreeMap<(String, String), f64> {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let headers = reader.headers().unwrap().clone();
@@ -128,7 +130,7 @@ fn medians(csv: &str) -> BTreeMap<(String, String), f64> {
     found
 }
 
-/// The lines that say what a run was made with.
+/// The lines that name what a run was made with.
 fn made_with_now(stream: &str) -> String {
     let facts = [
         "info name=kernel | ",
@@ -144,7 +146,7 @@ fn made_with_now(stream: &str) -> String {
 }
 
 #[test]
-fn two_boots_are_equal_in_every_sample_and_as_they_ever_were() {
+fn two_boots_are_identical_and_match_the_golden_values() {
     if lacks_machine("two boots of Linux") {
         return;
     }
@@ -179,7 +181,7 @@ fn two_boots_are_equal_in_every_sample_and_as_they_ever_were() {
     let golden = fs::read_to_string(&path).unwrap();
     let (made_with, golden): (Vec<&str>, Vec<&str>) =
         golden.lines().partition(|line| line.starts_with("# "));
-    // Another kernel, compiler or emulator may do a little more or less.
+    // Another kernel, compiler or emulator may count slightly differently.
     let exact = made_with.iter().all(|line| stream.contains(&line[2..]));
     let mut wrong = Vec::new();
     let mut new = Vec::new();
@@ -198,13 +200,13 @@ fn two_boots_are_equal_in_every_sample_and_as_they_ever_were() {
     }
     assert!(
         wrong.is_empty(),
-        "{wrong:?} differ from what was measured with {made_with:?}:\n{}",
+        "{wrong:?} differ from the values measured with {made_with:?}:\n{}",
         new.concat()
     );
 }
 
 #[test]
-fn what_the_boot_line_says_costs_or_saves() {
+fn boot_options_change_the_cost() {
     if lacks_machine("boot lines of Linux") {
         return;
     }
@@ -218,7 +220,7 @@ fn what_the_boot_line_says_costs_or_saves() {
         "--variant",
         "cmdline=mitigations=off",
         "--variant",
-        // A word that only the boot loader's stage knows goes to the first process.
+        // Words that only the boot loader uses are passed to the first process.
         "cmdline=nokaslr psi=0",
         "--quick",
         "--format",
@@ -238,14 +240,14 @@ fn what_the_boot_line_says_costs_or_saves() {
             "{pairing}: {medians:?}"
         );
     }
-    // A system call and a switch of address spaces or modes cost more than none.
+    // A system call, and a switch of address space or mode, cost more than none.
     let of = |pairing: &str| medians[&(format!("{WAKE}{pairing}"), "default".to_owned())];
     assert!(of("k_to_k") < of("k_to_u") && of("k_to_k") < of("u_to_k"));
     assert!(of("k_to_u") < of("u_to_u") && of("u_to_k") < of("u_to_u"));
 }
 
 #[test]
-fn a_kernel_that_panics_or_hangs_is_told_with_its_last_words() {
+fn kernel_panic_or_hang_is_reported_with_its_console() {
     if lacks_machine("a kernel that panics") {
         return;
     }
@@ -269,7 +271,7 @@ fn a_kernel_that_panics_or_hangs_is_told_with_its_last_words() {
         "no sign of life for 20 s; killed; its console says: ",
     );
     seen.expect(1, "", "Kernel panic");
-    // It waits for a disk that does not come, and has not panicked.
+    // It waits for a disk that never appears, and has not panicked.
     let seen = run(
         "rdinit=/nonexistent rootwait root=/dev/vda loglevel=7",
         "20",
@@ -280,13 +282,13 @@ fn a_kernel_that_panics_or_hangs_is_told_with_its_last_words() {
         "no sign of life for 20 s; killed; its console says: ",
     );
     assert!(!seen.err.contains("Kernel panic"), "{seen:#?}");
-    // The agent's own complaint, by the console.
+    // The agent's own complaint, from the console.
     let seen = run("-- what", "60");
-    seen.expect(1, "", "is there another `--` in it?");
+    seen.expect(1, "", "does it contain another `--`?");
 }
 
 #[test]
-fn a_kernel_that_cannot_be_had_is_told() {
+fn unavailable_kernel_is_reported() {
     let bed = Bed::new();
     for (on, status, why) in [
         ("linux-vm:tcg,kernel=clod", 2, "did you mean cloud?"),
@@ -312,7 +314,7 @@ fn a_kernel_that_cannot_be_had_is_told() {
     let bare = format!("{VM},kernel=./");
     bed.run(&["run", "--on", &bare])
         .expect(1, "", "neither vmlinuz nor arch/x86/boot/bzImage");
-    // A mirror that cannot be reached.
+    // An unreachable mirror.
     let broken = bed.path("apt-get");
     fs::write(&broken, "#!/bin/sh\nexit 100\n").unwrap();
     common::succeeds(Command::new("chmod").arg("+x").arg(&broken));
@@ -322,17 +324,17 @@ fn a_kernel_that_cannot_be_had_is_told() {
     let mut command = bed.command(&["run", "--on", VM], &bed.path("cache"));
     let seen = Seen::from(command.env("PATH", path).output().unwrap());
     assert_eq!(seen.status, Some(1), "{seen:#?}");
-    let told = ["is there a network?", "apt knows no"];
+    let told = ["is there a network?", "apt does not know"];
     assert!(told.iter().any(|why| seen.err.contains(why)), "{seen:#?}");
 }
 
 #[test]
-fn this_kernel_is_measured_or_refused_with_the_reason() {
+fn this_kernel_is_measured_or_refused_with_a_reason() {
     let seen = Bed::new().run(&["run", "--on", "linux-kernel", "--check", "semaphore"]);
     let reasons = [
         "sudo kernmark run",
-        "takes no modules",
-        "switched off until the next boot",
+        "does not support modules",
+        "disabled until the next boot",
         "only signed modules",
         "apt-get install",
     ];
@@ -343,8 +345,8 @@ fn this_kernel_is_measured_or_refused_with_the_reason() {
     );
 }
 
-/// Whether a program comes to its end in user-mode Linux: on processors that have more registers than
-/// it knows, none does.
+/// Whether programs can end in user-mode Linux. None can on processors with more registers than it
+/// supports.
 fn uml_runs_a_program() -> bool {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new("linux.uml");
@@ -352,12 +354,12 @@ fn uml_runs_a_program() -> bool {
     command.args(["con=null", "con0=null,fd:1"]);
     command.arg(format!("uml_dir={}", folder.path().display()));
     let output = command.stdin(Stdio::null()).output().unwrap();
-    // The first process must not end, so the kernel panics in any case and says how it did.
+    // The first process must not end, so the kernel always panics, and reports its exit code.
     String::from_utf8_lossy(&output.stdout).contains("exitcode=0x00000000")
 }
 
 #[test]
-fn the_same_agent_runs_in_a_sandbox_and_in_a_process() {
+fn agent_runs_in_a_sandbox_and_in_user_mode_linux() {
     let bed = Bed::new();
     for (target, program, metric) in [
         ("gvisor", "runsc", "syscall.null"),
@@ -397,7 +399,7 @@ fn the_same_agent_runs_in_a_sandbox_and_in_a_process() {
         seen.expect(0, "", "saved: ");
         let medians = medians(&seen.out);
         let of = |column: &str| medians[&("syscall.null".to_owned(), column.to_owned())];
-        // Each system call is caught by another process.
+        // Another process intercepts each system call.
         assert!(of(target) > 3.0 * of("linux"), "{medians:?}");
         assert!(
             medians.contains_key(&(metric.to_owned(), target.to_owned())),

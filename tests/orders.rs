@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the agent of this Linux makes of its arguments, and of a machine that refuses what it asks
-//! for.
+//! The arguments of this Linux's agent, and its behaviour on a machine that refuses its requests.
 
-// Other test programs need the rest of it.
+// Only other test programs need the rest of it.
 #[allow(dead_code)]
 mod common;
 
@@ -25,7 +24,7 @@ fn run(agent: &Path, words: &[&str]) -> Output {
 }
 
 #[test]
-fn a_wrong_argument_is_refused_by_its_name() {
+fn wrong_argument_is_refused_by_name() {
     let agent = agent();
     for wrong in [
         "samples=abc",
@@ -60,11 +59,11 @@ fn a_wrong_argument_is_refused_by_its_name() {
     let output = run(&agent, &["cpu=60000", "clock.read"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("the CPU that was asked for"), "{said}");
+    assert!(said.contains("the requested CPU"), "{said}");
 }
 
 #[test]
-fn many_cpus_and_unlocked_memory_do_not_end_it() {
+fn agent_survives_many_cpus_and_unlocked_memory() {
     let out = scratch("orders-refused");
     let wrapper = out.join("refuses.o");
     succeeds(

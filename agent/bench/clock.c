@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* What measuring itself costs. */
+/* The overhead of the measurement itself. */
 #include "kernmark.h"
 
 static void read_clock(struct km_run *r)
@@ -27,19 +27,21 @@ static void loop(struct km_run *r)
 KM_TABLE(clock) = {
 	{
 		.object = "clock",
-		.about = "Read the clock that all stamps are taken with.",
+		.about = "Read the clock that takes all stamps.",
 		.via = PORT_CLOCK,
 		.batch = 1 << 16,
 		.role = { { read_clock, KM_LOW, 0 } },
-		.span = { { .name = "read", .between = "one reading of the clock" } },
+		.span = { { .name = "read", .between = "one clock read" } },
 	},
 	{
 		.object = "clock",
-		.about = "One turn of the empty loop that repeats an operation.",
+		.about = "One iteration of the empty loop that repeats an "
+			 "operation.",
 		.via = "for",
 		.batch = 1 << 16,
 		.role = { { loop, KM_LOW, 0 } },
-		.span = { { .name = "loop", .between = "one turn of an empty loop" } },
+		.span = { { .name = "loop", .between = "one iteration of an "
+						       "empty loop" } },
 	},
 	{ 0 },
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A wait may return without a signal. So what is waited for is a count of
- * signals, changed under the mutex: a waiter that returns early finds it
- * unchanged and waits again, which the count of switches shows; one that
- * comes late does not wait at all, and no signal is lost.
+ * A wait may return without a signal. Waiters therefore wait for a count of
+ * signals to change, and the count changes under the mutex. A waiter that
+ * returns early finds it unchanged and waits again, which the number of
+ * switches shows. A waiter that comes late does not wait at all, so no signal
+ * is lost.
  */
 #include "kernmark.h"
 
@@ -44,7 +45,10 @@ static void waiter(struct km_run *r)
 	port_mutex_unlock(&mutex);
 }
 
-/* The mutex is free at the signal: the waiter, of higher priority, runs at once. */
+/*
+ * The mutex is free when the signal comes, so the higher-priority waiter runs
+ * at once.
+ */
 static void signaller(struct km_run *r)
 {
 	for_each_sample(r) {
@@ -55,7 +59,10 @@ static void signaller(struct km_run *r)
 	}
 }
 
-/* All wait once more after the last sample: none ends while another is timed. */
+/*
+ * All wait once more after the last sample, so none ends while another is
+ * timed.
+ */
 static void one_of_many(struct km_run *r)
 {
 	uint32_t seen = 0;
@@ -66,7 +73,7 @@ static void one_of_many(struct km_run *r)
 			port_cond_wait(&cond, &mutex);
 		if (seen == r->samples)
 			break;
-		/* All but the last write where the last one's stamp is to stand. */
+		/* Every waiter writes stamp 1; the last one's remains. */
 		stamp(r, 1);
 		check(r, signals == ++seen);
 		if (++woken < r->argument)
@@ -93,8 +100,8 @@ static const uint32_t waiters[] = { 1, 2, 4, 8, 16, 32, 64, 0 };
 KM_TABLE(condvar) = {
 	{
 		.object = "condvar",
-		.about = "Wait for a condition variable; a thread of lower "
-			 "priority signals it.",
+		.about = "Wait on a condition variable; a lower-priority "
+			 "thread signals it.",
 		.via = PORT_VIA_CONDVAR,
 		.needs = KM_CONDVAR | KM_MUTEX | KM_THREADS | KM_PRIORITY,
 		.setup = make,
@@ -103,23 +110,23 @@ KM_TABLE(condvar) = {
 			{
 				.name = "wait.blocking.{pass}", .switches = 1,
 				.begin = 0, .end = 1, .from = 0, .to = 1,
-				.between = "the wait, which lets go of the mutex "
-					   "and blocks, to the next instruction "
-					   "of the other thread",
+				.between = "from the wait, which unlocks the "
+					   "mutex and blocks, to the next "
+					   "instruction of the other thread",
 			},
 			{
 				.name = "signal.wake+ctx.{pass}", .switches = 1,
 				.begin = 2, .end = 3, .from = 1, .to = 0,
-				.between = "the signal, to the return of the wait, "
-					   "which locks the free mutex again, in "
-					   "the thread it woke",
+				.between = "from the signal to the return of "
+					   "the wait in the woken thread, "
+					   "which locks the free mutex again",
 			},
 		},
 	},
 	{
 		.object = "condvar",
-		.about = "Wake so many threads of higher priority that wait for "
-			 "a condition variable, all by one broadcast.",
+		.about = "Wake N higher-priority threads that wait on a "
+			 "condition variable with one broadcast.",
 		.via = PORT_VIA_CONDVAR,
 		.needs = KM_CONDVAR | KM_MUTEX | KM_THREADS | KM_PRIORITY,
 		.argument = waiters,
@@ -130,9 +137,9 @@ KM_TABLE(condvar) = {
 			{
 				.name = "broadcast.wake_all.{pass}",
 				.switches_each = 1, .from = 1, .to = 0,
-				.between = "the broadcast, to the return of the "
-					   "last wait; each thread woken before "
-					   "has waited again",
+				.between = "from the broadcast to the return "
+					   "of the last wait; each thread "
+					   "woken earlier waits again by then",
 			},
 		},
 	},

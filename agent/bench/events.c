@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "kernmark.h"
 
-/* Two events, to be waited for, and one that nobody waits for. */
+/* Two events that threads wait for, and one that no thread waits for. */
 #define BOTH 0x3u
 #define OTHER 0x4u
 
@@ -84,8 +84,8 @@ static void poster(struct km_run *r)
 KM_TABLE(events) = {
 	{
 		.object = "events",
-		.about = "Post and set events that nobody waits for; wait for "
-			 "one or all of events that have come.",
+		.about = "Post and set events with no waiters; wait for one "
+			 "or all of a set of pending events.",
 		.via = PORT_VIA_EVENTS,
 		.needs = KM_EVENTS,
 		.batch = 4096,
@@ -103,19 +103,18 @@ KM_TABLE(events) = {
 			{
 				.name = "wait.immediate.{from}",
 				.between = "one wait for any of three events, "
-					   "two of which have come",
+					   "two of them pending",
 			},
 			{
 				.name = "wait_all.immediate.{from}",
-				.between = "one wait for two events, which both "
-					   "have come",
+				.between = "one wait for two events, both pending",
 			},
 		},
 	},
 	{
 		.object = "events",
-		.about = "Wait for any of several events; a thread of lower "
-			 "priority sets them.",
+		.about = "Wait for any of several events; a lower-priority "
+			 "thread sets them.",
 		.via = PORT_VIA_EVENTS,
 		.needs = KM_EVENTS | KM_THREADS | KM_PRIORITY,
 		.setup = none,
@@ -124,21 +123,22 @@ KM_TABLE(events) = {
 			{
 				.name = "wait.blocking.{pass}", .switches = 1,
 				.from = 0, .to = 1,
-				.between = "the wait that blocks, to the next "
-					   "instruction of the other thread",
+				.between = "from the blocking wait to the "
+					   "next instruction of the other "
+					   "thread",
 			},
 			{
 				.name = "set.wake+ctx.{pass}", .switches = 1,
 				.from = 1, .to = 0,
-				.between = "the set, to the return of the wait "
-					   "in the thread it woke",
+				.between = "from the set to the return of the "
+					   "wait in the woken thread",
 			},
 		},
 	},
 	{
 		.object = "events",
-		.about = "Wait for all of several events; a thread of lower "
-			 "priority posts them.",
+		.about = "Wait for all of several events; a lower-priority "
+			 "thread posts them.",
 		.via = PORT_VIA_EVENTS,
 		.needs = KM_EVENTS | KM_THREADS | KM_PRIORITY,
 		.setup = none,
@@ -147,14 +147,15 @@ KM_TABLE(events) = {
 			{
 				.name = "wait_all.blocking.{pass}", .switches = 1,
 				.from = 0, .to = 1,
-				.between = "the wait that blocks, to the next "
-					   "instruction of the other thread",
+				.between = "from the blocking wait to the "
+					   "next instruction of the other "
+					   "thread",
 			},
 			{
 				.name = "post.wake+ctx.{pass}", .switches = 1,
 				.from = 1, .to = 0,
-				.between = "the post, to the return of the wait "
-					   "in the thread it woke",
+				.between = "from the post to the return of "
+					   "the wait in the woken thread",
 			},
 		},
 	},

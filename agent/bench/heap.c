@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "kernmark.h"
 
-/* Blocks of one sample are held together; they come to this many bytes at most. */
+/*
+ * Maximum size in bytes of the blocks in one sample, which are allocated
+ * together.
+ */
 #define HELD 65536
-/* Most blocks that a sample holds. */
+/* Maximum number of blocks in a sample. */
 #define BLOCKS 256
 
 static void *block[BLOCKS];
 
-/* A heap without room is found out here, where it can be said. */
+/* Detects a full heap here, where it can be reported. */
 static const char *room(struct km_run *r)
 {
 	const char *wrong = NULL;
@@ -23,7 +26,10 @@ static const char *room(struct km_run *r)
 	return wrong;
 }
 
-/* Whether each block is there, which setup does not ensure, and is no other's. */
+/*
+ * Whether each block exists, which setup does not guarantee, and overlaps no
+ * other.
+ */
 static bool apart(const struct km_run *r)
 {
 	bool right = true;
@@ -59,7 +65,7 @@ static void malloc_free(struct km_run *r)
 	}
 }
 
-/* Each block is freed before the next is allocated. */
+/* Each block is freed before the next one is allocated. */
 static void malloc_free_alone(struct km_run *r)
 {
 	for_each_sample(r) {
@@ -84,8 +90,8 @@ static const uint32_t middle[] = { 1024, 4096, 0 };
 static const uint32_t large[] = { 16384, 0 };
 static const uint32_t largest[] = { 65536, 0 };
 
-#define ABOUT "Allocate blocks of so many bytes and free them, the first " \
-	"one first, with no more than 64 KiB held at a time."
+#define ABOUT "Allocate blocks of N bytes and free them in the same " \
+	"order; at most 64 KiB are allocated at a time."
 
 KM_TABLE(heap) = {
 	{
@@ -101,12 +107,12 @@ KM_TABLE(heap) = {
 			{
 				.name = "malloc.immediate.{from}",
 				.begin = 0, .end = 1,
-				.between = "one allocation of so many bytes",
+				.between = "one allocation of N bytes",
 			},
 			{
 				.name = "free.immediate.{from}",
 				.begin = 2, .end = 3,
-				.between = "the freeing of one such block",
+				.between = "freeing one such block",
 			},
 		},
 	},
@@ -123,12 +129,12 @@ KM_TABLE(heap) = {
 			{
 				.name = "malloc.immediate.{from}",
 				.begin = 0, .end = 1,
-				.between = "one allocation of so many bytes",
+				.between = "one allocation of N bytes",
 			},
 			{
 				.name = "free.immediate.{from}",
 				.begin = 2, .end = 3,
-				.between = "the freeing of one such block",
+				.between = "freeing one such block",
 			},
 		},
 	},
@@ -145,12 +151,12 @@ KM_TABLE(heap) = {
 			{
 				.name = "malloc.immediate.{from}",
 				.begin = 0, .end = 1,
-				.between = "one allocation of so many bytes",
+				.between = "one allocation of N bytes",
 			},
 			{
 				.name = "free.immediate.{from}",
 				.begin = 2, .end = 3,
-				.between = "the freeing of one such block",
+				.between = "freeing one such block",
 			},
 		},
 	},
@@ -166,19 +172,19 @@ KM_TABLE(heap) = {
 			{
 				.name = "malloc.immediate.{from}",
 				.begin = 0, .end = 1,
-				.between = "one allocation of so many bytes",
+				.between = "one allocation of N bytes",
 			},
 			{
 				.name = "free.immediate.{from}",
 				.begin = 2, .end = 3,
-				.between = "the freeing of one such block",
+				.between = "freeing one such block",
 			},
 		},
 	},
 	{
 		.object = "heap",
-		.about = "Allocate a block of so many bytes, and free it before "
-			 "the next one is allocated.",
+		.about = "Allocate a block of N bytes and free it before "
+			 "allocating the next one.",
 		.via = PORT_VIA_HEAP,
 		.needs = KM_HEAP,
 		.argument = ten,
@@ -193,7 +199,7 @@ KM_TABLE(heap) = {
 			{
 				.name = "free.alone.{from}",
 				.begin = 2, .end = 3,
-				.between = "the freeing of that block, timed alone",
+				.between = "freeing that block, timed alone",
 			},
 		},
 	},

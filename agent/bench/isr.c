@@ -50,8 +50,7 @@ static void raiser(struct km_run *r)
 KM_TABLE(isr) = {
 	{
 		.object = "isr",
-		.about = "Return from an interrupt to the thread that it "
-			 "interrupted.",
+		.about = "Return from an interrupt to the interrupted thread.",
 		.via = PORT_VIA_IRQ,
 		.needs = KM_IRQ,
 		.setup = attach,
@@ -60,16 +59,17 @@ KM_TABLE(isr) = {
 		.span = {
 			{
 				.name = "resume.interrupted.thread.{from}",
-				.between = "the last stamp before or in the "
-					   "interrupt, to the next stamp of "
-					   "the thread",
+				.between = "from the last stamp before or in "
+					   "the interrupt to the thread's "
+					   "next stamp",
 			},
 		},
 	},
 	{
 		.object = "isr",
-		.about = "Wait for an interrupt; it comes in a thread of lower "
-			 "priority and returns to the one that waits.",
+		.about = "Wait for an interrupt; it interrupts a "
+			 "lower-priority thread and returns to the waiting "
+			 "one.",
 		.via = PORT_VIA_IRQ,
 		.needs = KM_IRQ | KM_THREADS | KM_PRIORITY,
 		.setup = attach,
@@ -80,15 +80,16 @@ KM_TABLE(isr) = {
 				.name = "resume.different.thread.{pass}",
 				.switches = 1, .begin = 2, .end = 3,
 				.from = 1, .to = 0,
-				.between = "the last stamp before or in the "
-					   "interrupt, to the return of the wait "
-					   "in the thread it woke",
+				.between = "from the last stamp before or in "
+					   "the interrupt to the return of "
+					   "the wait in the woken thread",
 			},
 			{
 				.name = "wait.blocking.{pass}", .switches = 1,
 				.begin = 0, .end = 1, .from = 0, .to = 1,
-				.between = "the wait that blocks, to the next "
-					   "instruction of the other thread",
+				.between = "from the blocking wait to the "
+					   "next instruction of the other "
+					   "thread",
 			},
 		},
 	},

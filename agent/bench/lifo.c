@@ -45,8 +45,7 @@ static void alloc_putter(struct km_run *r)
 KM_TABLE(lifo) = {
 	{
 		.object = "lifo",
-		.about = "Put items into a lifo that nobody waits for, and get "
-			 "them.",
+		.about = "Put items into a lifo with no waiters, and get them.",
 		.via = PORT_VIA_QUEUE,
 		.needs = KM_QUEUE,
 		.batch = PORT_OBJECTS,
@@ -59,8 +58,8 @@ KM_TABLE(lifo) = {
 	},
 	{
 		.object = "lifo",
-		.about = "Put items taken from the heap into a lifo that nobody "
-			 "waits for; get and free them.",
+		.about = "Put items allocated from the heap into a lifo with "
+			 "no waiters; get and free them.",
 		.via = PORT_VIA_QUEUE "; " PORT_VIA_HEAP,
 		.needs = KM_QUEUE | KM_HEAP,
 		.batch = PORT_OBJECTS,
@@ -73,13 +72,13 @@ KM_TABLE(lifo) = {
 			},
 			{
 				.name = "get.free.immediate.{from}",
-				.between = "one get and the freeing of its item",
+				.between = "one get, and freeing the item",
 			},
 		},
 	},
 	{
 		.object = "lifo",
-		.about = "Block on an empty lifo; a thread of lower priority "
+		.about = "Block on an empty lifo; a lower-priority thread "
 			 "puts an item.",
 		.via = PORT_VIA_QUEUE,
 		.needs = KM_QUEUE | KM_THREADS | KM_PRIORITY,
@@ -89,22 +88,21 @@ KM_TABLE(lifo) = {
 			{
 				.name = "get.blocking.{pass}", .switches = 1,
 				.from = 0, .to = 1,
-				.between = "the get that blocks, to the next "
+				.between = "from the blocking get to the next "
 					   "instruction of the other thread",
 			},
 			{
 				.name = "put.wake+ctx.{pass}", .switches = 1,
 				.from = 1, .to = 0,
-				.between = "the put, to the return of the get "
-					   "in the thread it woke",
+				.between = "from the put to the return of the "
+					   "get in the woken thread",
 			},
 		},
 	},
 	{
 		.object = "lifo",
-		.about = "Block on an empty lifo; a thread of lower priority "
-			 "puts an item taken from the heap, which is freed "
-			 "when it is got.",
+		.about = "Block on an empty lifo; a lower-priority thread "
+			 "allocates an item and puts it; the getter frees it.",
 		.via = PORT_VIA_QUEUE "; " PORT_VIA_HEAP,
 		.needs = KM_QUEUE | KM_HEAP | KM_THREADS | KM_PRIORITY,
 		.setup = queue_on_heap,
@@ -113,15 +111,15 @@ KM_TABLE(lifo) = {
 			{
 				.name = "get.free.blocking.{pass}", .switches = 1,
 				.from = 0, .to = 1,
-				.between = "the get that blocks, to the next "
+				.between = "from the blocking get to the next "
 					   "instruction of the other thread",
 			},
 			{
 				.name = "put.alloc.wake+ctx.{pass}",
 				.switches = 1, .from = 1, .to = 0,
-				.between = "the allocation and the put, to the "
-					   "return of the get, and the freeing "
-					   "of the item, in the thread it woke",
+				.between = "from the allocation and the put "
+					   "to the woken thread's return from "
+					   "the get, after it freed the item",
 			},
 		},
 	},

@@ -76,7 +76,7 @@ static void contender(struct km_run *r)
 	}
 }
 
-/* The give lets the contender run up to the lock, which is held. */
+/* The give lets the contender run up to the lock, which the holder holds. */
 static void holder(struct km_run *r)
 {
 	for_each_sample(r) {
@@ -90,8 +90,7 @@ static void holder(struct km_run *r)
 KM_TABLE(mutex) = {
 	{
 		.object = "mutex",
-		.about = "Lock mutexes that nobody holds, one after the other, "
-			 "and unlock them.",
+		.about = "Lock free mutexes one after the other, and unlock them.",
 		.via = PORT_VIA_MUTEX,
 		.needs = KM_MUTEX,
 		.batch = PORT_OBJECTS,
@@ -104,8 +103,8 @@ KM_TABLE(mutex) = {
 	},
 	{
 		.object = "mutex",
-		.about = "Lock a recursive mutex that the thread already holds, "
-			 "and unlock it as often.",
+		.about = "Lock a recursive mutex that the thread already "
+			 "holds, and unlock it as many times.",
 		.via = PORT_VIA_MUTEX,
 		.needs = KM_MUTEX,
 		.batch = 4096,
@@ -114,18 +113,20 @@ KM_TABLE(mutex) = {
 		.span = {
 			{
 				.name = "lock.immediate.recursive.{from}",
-				.between = "one lock of a mutex that is held",
+				.between = "one lock of a mutex that the "
+					   "thread holds",
 			},
 			{
 				.name = "unlock.immediate.recursive.{from}",
-				.between = "one unlock after which it is still held",
+				.between = "one unlock that leaves the mutex "
+					   "locked",
 			},
 		},
 	},
 	{
 		.object = "mutex",
-		.about = "Lock priority-inheriting mutexes that nobody holds, "
-			 "one after the other, and unlock them.",
+		.about = "Lock free priority-inheriting mutexes one after the "
+			 "other, and unlock them.",
 		.via = PORT_VIA_MUTEX,
 		.needs = KM_MUTEX,
 		.batch = PORT_OBJECTS,
@@ -144,8 +145,8 @@ KM_TABLE(mutex) = {
 	},
 	{
 		.object = "mutex",
-		.about = "Block on a mutex that a thread of lower priority "
-			 "holds, which then unlocks it.",
+		.about = "Block on a mutex that a lower-priority thread holds "
+			 "and then unlocks.",
 		.via = PORT_VIA_MUTEX,
 		.needs = KM_MUTEX | KM_SEMAPHORE | KM_THREADS | KM_PRIORITY,
 		.switches = 2,
@@ -155,21 +156,21 @@ KM_TABLE(mutex) = {
 			{
 				.name = "lock.contended.{pass}", .switches = 1,
 				.from = 0, .to = 1,
-				.between = "the lock that blocks, to the next "
-					   "instruction of the holder",
+				.between = "from the blocking lock to the "
+					   "holder's next instruction",
 			},
 			{
 				.name = "unlock.wake+ctx.{pass}", .switches = 1,
 				.from = 1, .to = 0,
-				.between = "the unlock, to the return of the "
-					   "lock in the thread that waited",
+				.between = "from the unlock to the return of "
+					   "the lock in the waiting thread",
 			},
 		},
 	},
 	{
 		.object = "mutex",
-		.about = "Block on a priority-inheriting mutex that a thread of "
-			 "lower priority holds, which then unlocks it.",
+		.about = "Block on a priority-inheriting mutex that a "
+			 "lower-priority thread holds and then unlocks.",
 		.via = PORT_VIA_MUTEX,
 		.needs = KM_MUTEX | KM_SEMAPHORE | KM_THREADS | KM_PRIORITY,
 		.switches = 2,
@@ -179,16 +180,16 @@ KM_TABLE(mutex) = {
 			{
 				.name = "lock.contended.inherit.{pass}",
 				.switches = 1, .from = 0, .to = 1,
-				.between = "the lock that blocks and lends the "
-					   "holder its priority, to the next "
-					   "instruction of the holder",
+				.between = "from the blocking lock, which "
+					   "lends the holder its priority, to "
+					   "the holder's next instruction",
 			},
 			{
 				.name = "unlock.wake+ctx.inherit.{pass}",
 				.switches = 1, .from = 1, .to = 0,
-				.between = "the unlock that gives the priority "
-					   "back, to the return of the lock in "
-					   "the thread that waited",
+				.between = "from the unlock, which gives the "
+					   "priority back, to the return of "
+					   "the lock in the waiting thread",
 			},
 		},
 	},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The bodies that fifo.c and lifo.c share. The operations are constants of the
- * including file and every body is inlined there, so that no call through a
- * pointer lies between the stamps.
+ * The bodies that fifo.c and lifo.c share. The operations are constants in the
+ * including file and every body is inlined there. So there is no call through a
+ * pointer between the stamps.
  */
 #ifndef KM_QUEUE_H
 #define KM_QUEUE_H
@@ -11,11 +11,14 @@
 
 #define queue_body static inline __attribute__((always_inline))
 
-/* An order of items: how they are put and got. */
+/* A queueing order: how items are put and got. */
 struct queue_order {
 	void (*put)(struct port_queue *q, struct port_item *item);
 	struct port_item *(*get)(struct port_queue *q);
-	/* Which of n items, put in the order 0, 1, ... is got as the i-th. */
+	/*
+	 * Of n items put in the order 0, 1, ..., the index of the i-th item
+	 * got.
+	 */
 	uint32_t (*place)(uint32_t i, uint32_t n);
 };
 
@@ -32,7 +35,7 @@ static const char *queue_empty(struct km_run *r)
 	return NULL;
 }
 
-/* A heap without room is found out here, where it can be said. */
+/* Detects a full heap here, where it can be reported. */
 static const char *queue_on_heap(struct km_run *r)
 {
 	const char *wrong = NULL;
@@ -47,7 +50,7 @@ static const char *queue_on_heap(struct km_run *r)
 	return wrong ? wrong : queue_empty(r);
 }
 
-/* Whether a sample's items came out in the order in which they must. */
+/* Whether the items of a sample came out in the right order. */
 queue_body bool queue_in_order(const struct km_run *r, struct queue_order o)
 {
 	bool right = true;
@@ -76,8 +79,9 @@ queue_body void queue_put_get(struct km_run *r, struct queue_order o)
 }
 
 /*
- * Puts an item from the heap that tells of `own`. Where the heap has no room, it
- * puts `own` itself, without data: a wrong result, and nobody waits for ever.
+ * Puts an item from the heap that points to `own`. If the heap is full, it puts
+ * `own` itself, without data. That counts as a wrong result, but nobody waits
+ * forever.
  */
 queue_body void queue_alloc_put(struct queue_order o, struct port_item *own)
 {

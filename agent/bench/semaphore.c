@@ -42,7 +42,7 @@ static void giver(struct km_run *r)
 	}
 }
 
-/* The waiter whom the next give is to wake, and how many have come. */
+/* The waiter that the next give must wake, and the number of waiters so far. */
 static volatile uint32_t next, waiters;
 
 static const char *no_waiters(struct km_run *r)
@@ -53,8 +53,8 @@ static const char *no_waiters(struct km_run *r)
 }
 
 /*
- * Waiters of one priority are woken in the order in which they came, and each
- * waits again at once: as many wait at the last sample as at the first.
+ * Waiters of equal priority wake in the order in which they came, and each
+ * waits again at once. So the number of waiters is the same in every sample.
  */
 static void waiter(struct km_run *r)
 {
@@ -86,7 +86,7 @@ static const uint32_t waiting[] = { 1, 2, 4, 8, 16, 32, 64, 0 };
 KM_TABLE(semaphore) = {
 	{
 		.object = "semaphore",
-		.about = "Give a semaphore that nobody waits for, and take it.",
+		.about = "Give a semaphore with no waiters, and take it.",
 		.via = PORT_VIA_SEMAPHORE,
 		.needs = KM_SEMAPHORE,
 		.batch = 4096,
@@ -99,7 +99,7 @@ KM_TABLE(semaphore) = {
 	},
 	{
 		.object = "semaphore",
-		.about = "Block on a semaphore; a thread of lower priority gives it.",
+		.about = "Block on a semaphore; a lower-priority thread gives it.",
 		.via = PORT_VIA_SEMAPHORE,
 		.needs = KM_SEMAPHORE | KM_THREADS | KM_PRIORITY,
 		.setup = empty,
@@ -108,21 +108,22 @@ KM_TABLE(semaphore) = {
 			{
 				.name = "take.blocking.{pass}", .switches = 1,
 				.from = 0, .to = 1,
-				.between = "the take that blocks, to the next "
-					   "instruction of the other thread",
+				.between = "from the blocking take to the "
+					   "next instruction of the other "
+					   "thread",
 			},
 			{
 				.name = "give.wake+ctx.{pass}", .switches = 1,
 				.from = 1, .to = 0,
-				.between = "the give, to the return of the take "
-					   "in the thread it woke",
+				.between = "from the give to the return of "
+					   "the take in the woken thread",
 			},
 		},
 	},
 	{
 		.object = "semaphore",
-		.about = "Give a semaphore that so many threads of higher "
-			 "priority wait for; the first of them runs.",
+		.about = "Give a semaphore with N higher-priority threads "
+			 "waiting; the first one runs.",
 		.via = PORT_VIA_SEMAPHORE,
 		.needs = KM_SEMAPHORE | KM_THREADS | KM_PRIORITY,
 		.argument = waiting,
@@ -133,8 +134,8 @@ KM_TABLE(semaphore) = {
 			{
 				.name = "give.wake+ctx.waiting.{pass}",
 				.switches = 1, .from = 1, .to = 0,
-				.between = "the give, to the return of the take "
-					   "in the thread it woke",
+				.between = "from the give to the return of "
+					   "the take in the woken thread",
 			},
 		},
 	},

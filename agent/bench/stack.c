@@ -11,7 +11,7 @@ static const char *empty(struct km_run *r)
 	return NULL;
 }
 
-/* Whether the words 0 .. batch - 1 came out, the last one first. */
+/* Whether the words 0 .. batch - 1 came out in reverse order. */
 static bool reversed(const struct km_run *r)
 {
 	bool right = true;
@@ -62,8 +62,7 @@ static void pusher(struct km_run *r)
 KM_TABLE(stack) = {
 	{
 		.object = "stack",
-		.about = "Push words onto a stack that nobody waits for, and "
-			 "pop them.",
+		.about = "Push words onto a stack with no waiters, and pop them.",
 		.via = PORT_VIA_STACK,
 		.needs = KM_STACK,
 		.batch = PORT_OBJECTS,
@@ -76,7 +75,7 @@ KM_TABLE(stack) = {
 	},
 	{
 		.object = "stack",
-		.about = "Block on an empty stack; a thread of lower priority "
+		.about = "Block on an empty stack; a lower-priority thread "
 			 "pushes a word.",
 		.via = PORT_VIA_STACK,
 		.needs = KM_STACK | KM_THREADS | KM_PRIORITY,
@@ -86,14 +85,14 @@ KM_TABLE(stack) = {
 			{
 				.name = "pop.blocking.{pass}", .switches = 1,
 				.from = 0, .to = 1,
-				.between = "the pop that blocks, to the next "
+				.between = "from the blocking pop to the next "
 					   "instruction of the other thread",
 			},
 			{
 				.name = "push.wake+ctx.{pass}", .switches = 1,
 				.from = 1, .to = 0,
-				.between = "the push, to the return of the pop "
-					   "in the thread it woke",
+				.between = "from the push to the return of "
+					   "the pop in the woken thread",
 			},
 		},
 	},

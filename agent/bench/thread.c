@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "kernmark.h"
 
-/* Whether the thread that is to take the first stamp has begun. */
+/* Whether the thread that takes the first stamp has started. */
 static volatile bool begun;
 
 static const char *not_begun(struct km_run *r)
@@ -22,7 +22,7 @@ static void yielder(struct km_run *r)
 
 static void yielded_to(struct km_run *r)
 {
-	/* Which of two equals begins is the port's affair. */
+	/* The port decides which of two equals starts first. */
 	while (!begun)
 		port_yield();
 	for_each_sample(r) {
@@ -32,7 +32,7 @@ static void yielded_to(struct km_run *r)
 	}
 }
 
-/* The turn that is being taken, counted from 0, and the last one. */
+/* The current turn, counted from 0, and the last one. */
 static volatile uint32_t turn, last_turn;
 
 static const char *first_turn(struct km_run *r)
@@ -43,9 +43,9 @@ static const char *first_turn(struct km_run *r)
 }
 
 /*
- * A sample begins in one thread, at the end of its turn, and ends in the next.
- * Each thread's turns must be as far apart as there are threads: so all of
- * them take turns.
+ * A sample begins at the end of a thread's turn and ends in the next thread.
+ * The distance between two turns of a thread must equal the number of threads,
+ * which proves that all of them take turns.
  */
 static void take_turns(struct km_run *r)
 {
@@ -76,9 +76,9 @@ static void made_thread(struct km_run *r)
 }
 
 /*
- * Where the end of the thread is not measured, a row has 5 stamps. Stamp 5 then
- * falls on the first of the next sample, which replaces it; the runner keeps a
- * spare row behind the last.
+ * If the end of the thread is not measured, a row has 5 stamps. Stamp 5 then
+ * goes where the next sample's first stamp goes, which overwrites it. The
+ * runner keeps a spare row after the last.
  */
 static void creator(struct km_run *r)
 {
@@ -109,8 +109,9 @@ static void giving_way(struct km_run *r)
 }
 
 /*
- * The threads are equals: each runs when the other yields. One that was not
- * aborted would run in the next sample too, and its switches would be counted.
+ * The threads are equals, so one runs when the other yields. A thread that was
+ * not really aborted would run in the next sample too, and the count of
+ * switches would show it.
  */
 static void aborter(struct km_run *r)
 {
@@ -127,7 +128,10 @@ static void aborter(struct km_run *r)
 		check(r, right && ran);
 		record(r);
 	}
-	/* One returns, so that the port can find out in which mode they run. */
+	/*
+	 * One returns, so that the port can check which mode these threads run
+	 * in.
+	 */
 	enough = true;
 	check(r, !port_thread_create(&thread, giving_way, r) &&
 		 !port_thread_start(&thread));
@@ -147,8 +151,8 @@ static const uint32_t runnable[] = { 2, 4, 8, 16, 32, 64, 0 };
 KM_TABLE(thread) = {
 	{
 		.object = "thread",
-		.about = "Yield to another thread of the same priority, where "
-			 "the end of a time slice would pass the CPU too.",
+		.about = "Yield to another thread of the same priority; the "
+			 "end of a time slice switches threads too.",
 		.via = PORT_VIA_YIELD,
 		.needs = KM_THREADS | KM_PRIORITY,
 		.switches = 1,
@@ -158,15 +162,15 @@ KM_TABLE(thread) = {
 			{
 				.name = "yield.preemptive.ctx.{pass}",
 				.switches = 1, .from = 0, .to = 1,
-				.between = "the yield, to the return of the "
-					   "other thread from its own",
+				.between = "from the yield to the other "
+					   "thread's return from its own yield",
 			},
 		},
 	},
 	{
 		.object = "thread",
-		.about = "Yield to another thread of the same priority, where "
-			 "only a yield passes the CPU.",
+		.about = "Yield to another thread of the same priority; only "
+			 "a yield switches threads.",
 		.via = PORT_VIA_YIELD,
 		.needs = KM_THREADS | KM_PRIORITY,
 		.switches = 1,
@@ -176,15 +180,15 @@ KM_TABLE(thread) = {
 			{
 				.name = "yield.cooperative.ctx.{pass}",
 				.switches = 1, .from = 0, .to = 1,
-				.between = "the yield, to the return of the "
-					   "other thread from its own",
+				.between = "from the yield to the other "
+					   "thread's return from its own yield",
 			},
 		},
 	},
 	{
 		.object = "thread",
-		.about = "Yield among so many runnable threads of the same "
-			 "priority, which all take turns.",
+		.about = "Yield among N runnable threads of the same "
+			 "priority, which run in turn.",
 		.via = PORT_VIA_YIELD,
 		.needs = KM_THREADS | KM_PRIORITY,
 		.argument = runnable,
@@ -193,16 +197,16 @@ KM_TABLE(thread) = {
 		.span = {
 			{
 				.name = "yield.runnable.{pass}", .switches = 1,
-				.between = "the yield, to the return of the "
-					   "next thread from its own",
+				.between = "from the yield to the next "
+					   "thread's return from its own yield",
 			},
 		},
 	},
 	{
 		.object = "thread",
-		.about = "The life of a thread of higher priority than its "
-			 "creator: it is created, started, suspends itself, "
-			 "and is resumed.",
+		.about = "The life of a thread with a higher priority than "
+			 "its creator: it is created and started, suspends "
+			 "itself, and is resumed.",
 		.via = PORT_VIA_THREAD,
 		.needs = KM_THREADS | KM_PRIORITY,
 		.switches = 1,
@@ -210,32 +214,33 @@ KM_TABLE(thread) = {
 		.span = {
 			{
 				.name = "create.{to}.from.{from}", .to = 1,
-				.between = "the creation of a thread that does "
-					   "not run yet",
+				.between = "creating a thread that does not "
+					   "run yet",
 			},
 			{
 				.name = "start.{to}.from.{from}",
 				.switches = 1, .to = 1,
-				.between = "the start, to the first instruction "
-					   "of the thread's body",
+				.between = "from the start to the first "
+					   "instruction of the thread's body",
 			},
 			{
 				.name = "suspend.{to}.from.{from}",
 				.switches = 1, .to = 1,
-				.between = "the thread suspends itself, to the "
-					   "return of the start in its creator",
+				.between = "from the thread suspending itself "
+					   "to the return of the start in its "
+					   "creator",
 			},
 			{
 				.name = "resume.{to}.from.{from}",
 				.switches = 1, .to = 1,
-				.between = "the resume, to the return of the "
-					   "suspend in the thread",
+				.between = "from the resume to the return of "
+					   "the suspend in the thread",
 			},
 		},
 	},
 	{
 		.object = "thread",
-		.about = "The end of a thread of higher priority than its "
+		.about = "The end of a thread with a higher priority than its "
 			 "creator.",
 		.via = PORT_VIA_THREAD,
 		.needs = KM_THREADS | KM_PRIORITY,
@@ -248,15 +253,16 @@ KM_TABLE(thread) = {
 			{
 				.name = "abort.{to}.from.{from}",
 				.switches = 1, .to = 1, .begin = 4, .end = 5,
-				.between = "the thread ends itself, to the "
-					   "return of the resume in its creator",
+				.between = "from the thread ending itself to "
+					   "the return of the resume in its "
+					   "creator",
 			},
 		},
 	},
 	{
 		.object = "thread",
-		.about = "Abort another thread, which has run and is ready to "
-			 "run on.",
+		.about = "Abort another thread that has run and is ready to "
+			 "run again.",
 		.via = PORT_VIA_ABORT,
 		.needs = KM_THREADS | KM_PRIORITY | KM_ABORT,
 		.switches = 2,
@@ -268,7 +274,8 @@ KM_TABLE(thread) = {
 		.span = {
 			{
 				.name = "abort.ready.{to}.from.{from}", .to = 1,
-				.between = "the abort, in which nothing else runs",
+				.between = "the abort, during which no other "
+					   "thread runs",
 			},
 		},
 	},

@@ -2,21 +2,23 @@
 #include "record.h"
 
 #define ID_MAX 64
-/* Samples of the pilot that decides how many operations a sample holds. */
+/* Samples in the pilot, which finds the batch size. */
 #define PILOT 4
-/* Fewest samples, whatever the budget. */
+/* Minimum number of samples, whatever the budget. */
 #define SAMPLES_MIN 5
 
 /*
- * The range of a count is this wide at least, or one in so many of what is
- * expected: other threads of the machine add some.
+ * A count may deviate by at least SLACK_LEAST, or by this fraction of the
+ * expected count if that is more: other threads of the machine add some.
  */
 #define SLACK_LEAST 4
 #define SLACK_SHARE 50
-/* One in so many of the slack lies below: a thread of another CPU may be late. */
+/*
+ * This fraction of the slack lies below: a thread on another CPU may be late.
+ */
 #define SLACK_BELOW 4
 
-/* One way to carry out an entry: its argument, and the roles in user mode. */
+/* One variant of an entry: its argument, and the roles in user mode as bits. */
 struct km_case {
 	const struct km_bench *const *table;
 	const struct km_bench *bench;
@@ -24,16 +26,16 @@ struct km_case {
 	uint32_t user;
 };
 
-/* What the parts of a case counted. */
+/* Totals over the parts of a case. */
 struct tally {
 	struct km_counts counts;
 	uint32_t parts;
-	uint32_t samples;	/* with each part's lead-in sample */
+	uint32_t samples;	/* including each part's lead-in sample */
 	uint32_t misordered;
 	uint32_t wrong;
 	port_ticks moved;
 	port_ticks bytes;
-	bool unable;		/* it cannot run here, the threads or the setup say */
+	bool unable;		/* the setup or the port refuses it */
 };
 
 static uint32_t role_count(const struct km_bench *b)
@@ -74,13 +76,13 @@ static uint32_t stamp_count(const struct km_bench *b)
 	return last + 1;
 }
 
-/* The roles of b that a port of these modes can run in user mode: a bit each. */
+/* The lowest set of roles in user mode that this port can run, one bit each. */
 static uint32_t user_first(void)
 {
 	return PORT_HAS & KM_KERNEL ? 0 : ~0u;
 }
 
-/* Whether an id of b names the modes of its threads. */
+/* Whether the ids of b name the modes of its threads. */
 static bool names_modes(const struct km_bench *b)
 {
 	for (const char *c = b->span[0].name; *c; c++)
@@ -97,7 +99,7 @@ static void case_first(struct km_case *c)
 	c->user = user_first();
 }
 
-/* Steps over the ends of tables; false behind the last entry. */
+/* Skips the ends of tables. Returns false after the last entry. */
 static bool case_settle(struct km_case *c)
 {
 	while (c->bench && !c->bench->object) {
@@ -144,7 +146,7 @@ static const char *word(bool user)
 	return user ? "user" : "kernel";
 }
 
-/* Writes the id of a span of the case into id, which holds ID_MAX bytes. */
+/* Writes the id of span i into id, which holds ID_MAX bytes. */
 static const char *metric_id(char *id, const struct km_case *c, uint32_t i)
 {
 	static const char pass[][7] = { "k_to_k", "u_to_k", "k_to_u", "u_to_u" };
@@ -216,8 +218,9 @@ static const struct {
 #define NEEDS_MAX 128
 
 /*
- * Writes the names of the capabilities in mask, comma-separated, at a place in
- * text, which holds NEEDS_MAX bytes. Returns their end.
+ * Writes the names of the capabilities in mask, comma-separated, at `at`. That
+ * is a place in text, which holds NEEDS_MAX bytes. Returns the end of the
+ * names.
  */
 static char *put_names(char *text, char *at, uint32_t mask)
 {
@@ -248,7 +251,7 @@ static void put_text(const char *kind, const char *metric, const char *text)
 	record_close_with(text, kind, "metric", metric);
 }
 
-/* What is 0 is not there. */
+/* Omits the key if the value is 0. */
 static void put_some(const char *key, port_ticks value)
 {
 	if (value)
@@ -328,8 +331,8 @@ bool km_has(const char *id)
 }
 
 /*
- * Lists the threads that the port makes, and tells the benchmark the mode of
- * its own. Returns their number, 0 when there are too many.
+ * Lists the threads that the port creates, and tells the benchmark the mode of
+ * those it creates itself. Returns their number, 0 if there are too many.
  */
 static uint32_t list_threads(struct km_thread *list, const struct km_case *c,
 			     struct km_run *r)
@@ -356,11 +359,11 @@ static uint32_t list_threads(struct km_thread *list, const struct km_case *c,
 }
 
 struct plan {
-	uint32_t samples;	/* in this part, the lead-in sample not counted */
+	uint32_t samples;	/* in this part, without the lead-in sample */
 	uint32_t batch;
 };
 
-/* Volatile, as otherwise a compiler may call memset(). */
+/* Volatile, because otherwise a compiler may call memset(). */
 static void clear(void *object, size_t size)
 {
 	volatile uint8_t *byte = object;
@@ -369,7 +372,7 @@ static void clear(void *object, size_t size)
 		*byte++ = 0;
 }
 
-/* Adds what was counted while the part's samples were taken, but for the lead-in. */
+/* Adds the counts of one part, without its lead-in sample. */
 static void add_counts(struct km_counts *sum, const struct km_run *r)
 {
 	sum->switches += r->count[1].switches - r->count[0].switches;
@@ -378,8 +381,8 @@ static void add_counts(struct km_counts *sum, const struct km_run *r)
 }
 
 /*
- * Carries out one part: a lead-in sample, since the threads have only just
- * been started, and the plan's samples. Returns what went wrong, or NULL.
+ * Runs one part: a lead-in sample, because the threads have just started, then
+ * the plan's samples. Returns NULL, or what went wrong.
  */
 static const char *run_part(const struct km_case *c, struct km_memory *m,
 			    const struct plan *p, struct tally *t)
@@ -392,7 +395,7 @@ static const char *run_part(const struct km_case *c, struct km_memory *m,
 
 	t->unable = !n;
 	if (!n)
-		return "more threads than this port can run";
+		return "this benchmark needs more threads than this port can run";
 	r->row = m->stamp;
 	r->stamps = stamp_count(b);
 	r->samples = p->samples + 1;
@@ -412,7 +415,7 @@ static const char *run_part(const struct km_case *c, struct km_memory *m,
 	if (b->teardown)
 		PORT_TEARDOWN(b, r);
 	if (!wrong && r->left)
-		wrong = "the threads did not record the samples they were asked for";
+		wrong = "the threads did not record all requested samples";
 	add_counts(&t->counts, r);
 	t->parts++;
 	t->samples += r->samples;
@@ -426,7 +429,7 @@ static port_ticks since(port_ticks from, port_ticks to)
 	return (port_ticks)(to - from);
 }
 
-/* Whether `to` is a stamp and not before `from`, on a clock that may wrap. */
+/* Whether `to` is a stamp and not before `from`. The clock may wrap. */
 static bool ordered(port_ticks from, port_ticks to)
 {
 	return to && since(from, to) <= (port_ticks)-1 / 2;
@@ -447,7 +450,7 @@ static uint32_t misordered(const struct km_run *r, const port_ticks *rows)
 	return n;
 }
 
-/* Shell sort with Knuth's gaps: no recursion and no memory. */
+/* Shell sort with Knuth's gaps: no recursion, no extra memory. */
 static void sort(port_ticks *v, uint32_t n)
 {
 	uint32_t gap = 1;
@@ -495,7 +498,7 @@ static port_ticks span_ticks(const struct km_bench *b, const port_ticks *row,
 	return PORT_COUNT(ticks);
 }
 
-/* Prints the distributions of a part; the lead-in sample is left out. */
+/* Prints the distributions of a part, without the lead-in sample. */
 static void put_part(const struct km_case *c, const struct km_memory *m,
 		     uint32_t part)
 {
@@ -523,7 +526,7 @@ static port_ticks elapsed(const struct km_memory *m)
 	return since(m->stamp[0], m->stamp[r->samples * r->stamps - 1]);
 }
 
-/* The shortest span of the part, so that no metric of the case is too short. */
+/* The shortest span in the part, so that no metric of the case is too short. */
 static port_ticks shortest(const struct km_bench *b, const struct km_memory *m)
 {
 	port_ticks least = (port_ticks)-1;
@@ -538,7 +541,7 @@ static port_ticks shortest(const struct km_bench *b, const struct km_memory *m)
 	return least;
 }
 
-/* Prints the first sample of all, before which nothing of the case has run. */
+/* Prints the very first sample: nothing in this case has run before it. */
 static void put_cold(const struct km_case *c, const struct km_memory *m)
 {
 	char id[ID_MAX];
@@ -551,10 +554,10 @@ static void put_cold(const struct km_case *c, const struct km_memory *m)
 }
 
 /*
- * Decides the plan: operations per sample until half an epoch is reached, then
- * as many samples as the budget allows. The first sample of all is the cold
- * one, unless it cannot be right. Batches are powers of two, so that they repeat
- * from run to run.
+ * Finds the plan. Doubles the operations per sample until half an epoch is
+ * reached, then takes as many samples as the budget allows. The very first
+ * sample is the cold one, unless it is wrong. Batches are powers of two so that
+ * they are the same in every run.
  */
 static const char *pilot(const struct km_case *c, struct km_memory *m,
 			 const struct km_options *o, struct plan *p,
@@ -597,9 +600,9 @@ static const char *pilot(const struct km_case *c, struct km_memory *m,
 }
 
 /*
- * Samples of one part: what a burst allows and the memory holds, less the
- * lead-in and a spare row: for a thread that ends after the recorder, and for a
- * stamp behind the last of the row.
+ * Samples in one part: limited by the burst and by the memory. The memory also
+ * holds the lead-in and a spare row, for a thread that ends after the recorder
+ * and for a stamp after the end of the row.
  */
 static uint32_t part_limit(const struct km_case *c, const struct km_memory *m,
 			   const struct km_options *o)
@@ -612,7 +615,7 @@ static uint32_t part_limit(const struct km_case *c, const struct km_memory *m,
 	return most ? most : 1;
 }
 
-/* An expectation is told where the range is wider than it, for its slack. */
+/* `expected` is printed only if slack makes the range wider than it. */
 struct proof {
 	const char *name;
 	port_ticks counted, low, high, expected;
@@ -629,13 +632,13 @@ static void put_proof(const char *id, const struct proof *p)
 	record_close();
 }
 
-/* The proof that something did not happen. */
+/* Proves that something did not happen. */
 static void put_none(const char *id, const char *name, port_ticks counted)
 {
 	put_proof(id, &(struct proof){ name, counted, 0, 0, 0 });
 }
 
-/* The proof of what the kernel counts, which is as it must be within the slack. */
+/* Proves a count of the kernel, within the slack. */
 static void put_count(const char *id, struct proof *p)
 {
 	port_ticks slack = p->high / SLACK_SHARE, below;
@@ -692,7 +695,10 @@ static void put_end(const char *id, const char *status, uint32_t samples,
 		record_close();
 }
 
-/* Why the port cannot run this case, or NULL; text holds NEEDS_MAX bytes. */
+/*
+ * Returns why the port cannot run this case, or NULL. text holds NEEDS_MAX
+ * bytes.
+ */
 static const char *lacks(const struct km_case *c, char *text)
 {
 	uint32_t absent = c->bench->needs & ~(uint32_t)(PORT_HAS);
@@ -753,7 +759,7 @@ static void measure(const struct km_case *c, struct km_memory *m,
 	put_end(id, wrong ? "error" : "ok", done, wrong);
 }
 
-/* Of a hexadecimal digit, and 0 of the end of a text. */
+/* Value of a hexadecimal digit; 0 for the NUL. */
 static uint32_t hex_value(char digit)
 {
 	return (digit & 15u) + (digit > '9' ? 9 : 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Images of the port to `FreeRTOS`, built once each, and what they print in the emulator.
+//! Images of the `FreeRTOS` port, each built once, and their output in the emulator.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub use kernmark::stream::session::read;
 
 use crate::common::{here, make, scratch, skipped};
 
-/// A program, and the Debian package that has it.
+/// A program and its Debian package.
 #[derive(Debug)]
 pub struct Program {
     pub name: &'static str,
@@ -28,14 +28,14 @@ pub const ARM_EMULATOR: Program = Program {
     package: "qemu-system-arm",
 };
 
-/// A board as the emulator has it.
+/// A board in the emulator.
 #[derive(Debug)]
 pub struct Board {
     pub name: &'static str,
     pub compiler: Program,
     pub emulator: Program,
     pub machine: &'static str,
-    /// An instruction takes two to the power of so many nanoseconds.
+    /// An instruction takes 2^shift nanoseconds.
     pub shift: u32,
 }
 
@@ -81,18 +81,18 @@ pub const VIRT: Board = Board {
     shift: 0,
 };
 
-/// An image and the board that it is for.
+/// An image and its board.
 #[derive(Debug)]
 pub struct Image {
     pub board: &'static Board,
-    /// What it was built with, for messages.
+    /// The settings it was built with, for messages.
     pub name: String,
     pub elf: PathBuf,
 }
 
-/// What the emulator did with an order.
+/// The result of an order in the emulator.
 pub struct Session {
-    /// Its exit status; `None`: it was ended by the time limit.
+    /// The exit status; `None`: the time limit ended it.
     pub status: Option<i32>,
     pub stream: Vec<u8>,
 }
@@ -107,7 +107,7 @@ impl Session {
     }
 }
 
-/// Why the kernel's sources are not here, as make says.
+/// Why the kernel's sources are missing, in make's words.
 fn no_sources() -> Option<&'static str> {
     static MISSING: OnceLock<Option<String>> = OnceLock::new();
     let missing = MISSING.get_or_init(|| {
@@ -127,7 +127,7 @@ fn no_sources() -> Option<&'static str> {
     missing.as_deref()
 }
 
-/// Whether the test of this can run here, for it needs these boards; says why when it cannot.
+/// Whether a test that needs these boards can run here; reports why if it cannot.
 pub fn able(what: &str, boards: &[&Board]) -> bool {
     let test = format!("FreeRTOS: {what}");
     for Program { name, package } in boards.iter().flat_map(|b| [&b.compiler, &b.emulator]) {
@@ -144,7 +144,7 @@ pub fn able(what: &str, boards: &[&Board]) -> bool {
     true
 }
 
-/// The image of these settings of the Makefile.
+/// The image built with these Makefile settings.
 pub fn image(board: &'static Board, settings: &[&str]) -> Arc<Image> {
     type Images = HashMap<String, Arc<OnceLock<Arc<Image>>>>;
     static IMAGES: OnceLock<Mutex<Images>> = OnceLock::new();
@@ -172,7 +172,7 @@ pub fn image(board: &'static Board, settings: &[&str]) -> Arc<Image> {
     }))
 }
 
-/// A folder for an image: its name without what a path may not hold.
+/// A folder for an image. Replaces characters that a path cannot contain.
 pub fn folder(name: &str) -> PathBuf {
     let own = here("").display().to_string();
     let plain: String = name
@@ -189,23 +189,23 @@ pub fn build(board: &Board, settings: &[&str], out: &Path) {
     make("freertos", out, &settings);
 }
 
-/// A setting that names a file or folder of this repository.
+/// A setting whose value is a file or folder of this repository.
 pub fn setting(name: &str, path: &str) -> String {
     format!("{name}={}", here(path).display())
 }
 
-/// The emulator with this image and order.
+/// The command that runs this image with this order in the emulator.
 pub fn emulator(image: &Image, order: &str, more: &[&str]) -> Command {
     let mut semihosting = "enable=on,target=native,chardev=console".to_owned();
     for word in order.split(' ') {
         semihosting += ",arg=";
         semihosting += word;
     }
-    // A generous limit: what it ends has stopped to print long ago.
+    // A generous limit: anything it ends stopped printing long before.
     let mut command = Command::new("timeout");
     command
         .args(["-s", "KILL", "60", image.board.emulator.name])
-        // What a board has in flash, or nothing: the image is all that runs.
+        // The image is all that runs: no other firmware.
         .args(["-M", image.board.machine, "-bios", "none"])
         .args(["-nodefaults", "-display", "none", "-monitor", "none"])
         .args(["-chardev", "stdio,id=console"])
@@ -219,17 +219,17 @@ pub fn emulator(image: &Image, order: &str, more: &[&str]) -> Command {
     command
 }
 
-/// Carries out an order, however it ends.
+/// Runs an order, however it ends.
 pub fn attempt(image: &Image, order: &str) -> Session {
     let output = emulator(image, order, &[]).output().unwrap();
     Session {
-        // What `timeout` returns when it had to kill.
+        // The status of `timeout` after it had to kill.
         status: output.status.code().filter(|&status| status != 137),
         stream: output.stdout,
     }
 }
 
-/// Carries out an order to its end.
+/// Runs an order that must succeed.
 pub fn order(image: &Image, order: &str) -> Session {
     let session = attempt(image, order);
     assert_eq!(
@@ -246,21 +246,21 @@ pub fn order(image: &Image, order: &str) -> Session {
     session
 }
 
-/// The catalog, in its order.
+/// The catalog, in order.
 pub fn catalog(image: &Image) -> Vec<Entry> {
     let catalog = order(image, "list").run().catalog;
     assert!(catalog.len() > 50, "{} metrics", catalog.len());
     catalog
 }
 
-/// The ids of the cases, in the catalog's order.
+/// The ids of the cases, in catalog order.
 pub fn cases(catalog: &[Entry]) -> Vec<&str> {
     let mut cases: Vec<_> = catalog.iter().map(|e| e.case.as_str()).collect();
     cases.dedup();
     cases
 }
 
-/// The order to measure some of the cases.
+/// The order to measure the wanted cases.
 pub fn measure(cases: &[&str], samples: u32, wanted: impl Fn(&str) -> bool) -> String {
     let digit = |four: &[&str]| {
         let bit = |i: usize| four.get(i).is_some_and(|case| wanted(case));
@@ -281,7 +281,7 @@ pub fn replicate(metric: &Metric) -> &Replicate {
     replicate
 }
 
-/// Why cases were skipped, and how many of them. Every other case must be right.
+/// Counts the skipped cases by reason. All other cases must be ok.
 pub fn skips(image: &Image, run: &Run) -> BTreeMap<String, usize> {
     assert_eq!(
         run.damage,
@@ -306,7 +306,7 @@ pub fn skips(image: &Image, run: &Run) -> BTreeMap<String, usize> {
     skips
 }
 
-/// The records of these kinds, without numbers and check sums, by the case that they are of.
+/// The records of these kinds by case, without sequence numbers and checksums.
 pub fn records(session: &Session, kinds: &[&str]) -> BTreeMap<String, Vec<String>> {
     let mut case = String::new();
     let mut records: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -332,10 +332,10 @@ pub fn records(session: &Session, kinds: &[&str]) -> BTreeMap<String, Vec<String
     records
 }
 
-/// The median of a metric that was measured without fail.
+/// The median of a metric that was measured successfully.
 pub fn median(run: &Run, id: &str) -> f64 {
     let metric = run.metrics.iter().find(|m| m.id == id);
-    let replicate = replicate(metric.unwrap_or_else(|| panic!("there is no {id}")));
+    let replicate = replicate(metric.unwrap_or_else(|| panic!("no {id}")));
     assert_eq!(replicate.outcome, Outcome::Ok, "{id}");
     replicate.histogram.median().unwrap()
 }

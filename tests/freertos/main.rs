@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The port to `FreeRTOS`: that it counts exactly, always the same, what its
-//! variants change, and that it notices when the kernel beneath it is sabotaged.
+//! The `FreeRTOS` port: it counts exactly and reproducibly, its variants have effects, and it
+//! detects sabotage of the kernel beneath it.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -26,7 +26,7 @@ use lab::{
 };
 use trace::{explained, follow, Fit};
 
-/// Follows every instruction of these cases; all that they printed must be worked out.
+/// Traces every instruction of these cases; the trace must explain every printed value.
 fn trace(image: &Image, wanted: fn(&str) -> bool) {
     const SAMPLES: u32 = 5;
     let start = Instant::now();
@@ -49,7 +49,7 @@ fn trace(image: &Image, wanted: fn(&str) -> bool) {
             Fit::Turns => "turns",
         };
         *fits.entry(kind).or_insert(0) += 1;
-        // Any value that is wrong by one is found.
+        // Any value that is off by one is detected.
         for metric in 0..case.printed.len() {
             for value in 0..=SAMPLES as usize {
                 for wrong in [1, -1] {
@@ -76,21 +76,21 @@ fn trace(image: &Image, wanted: fn(&str) -> bool) {
     );
 }
 
-/// Not so many threads that to follow them takes long.
+/// Excludes cases with many threads, which take long to trace.
 fn few(case: &str) -> bool {
     let number = case.rsplit('.').find_map(|word| word.parse::<u32>().ok());
     case.starts_with("heap.") || number.is_none_or(|threads| threads <= 4)
 }
 
 #[test]
-fn all_that_is_printed_follows_from_the_trace_of_instructions() {
+fn instruction_trace_explains_every_printed_value() {
     if able("the trace of every instruction", &[&M4]) {
         trace(&image(&M4, &[]), few);
     }
 }
 
 #[test]
-fn what_user_threads_print_follows_from_the_trace_of_instructions() {
+fn instruction_trace_explains_user_threads() {
     if able("the trace of every instruction, with user threads", &[&M4]) {
         let blocking = |case: &str| {
             [
@@ -112,8 +112,8 @@ fn what_user_threads_print_follows_from_the_trace_of_instructions() {
 }
 
 #[test]
-fn a_clock_of_other_ticks_follows_from_the_trace_of_instructions() {
-    if able("the trace of every instruction, by another clock", &[&M4]) {
+fn instruction_trace_explains_a_coarser_clock() {
+    if able("the trace of every instruction, with another clock", &[&M4]) {
         trace(&image(&AN386, &[]), |case| {
             [
                 "semaphore",
@@ -129,7 +129,7 @@ fn a_clock_of_other_ticks_follows_from_the_trace_of_instructions() {
 }
 
 #[test]
-fn known_numbers_of_instructions_come_out_exact() {
+fn known_instruction_counts_are_measured_exactly() {
     if !able("known numbers of instructions", &[&M4, &VIRT]) {
         return;
     }
@@ -153,7 +153,7 @@ fn known_numbers_of_instructions_come_out_exact() {
     }
 }
 
-/// The catalog and the run of the image of the M4.
+/// The catalog and the run of the M4's image.
 fn golden() -> Vec<u8> {
     let image = image(&M4, &[]);
     let mut stream = order(&image, "list").stream;
@@ -161,7 +161,7 @@ fn golden() -> Vec<u8> {
     stream
 }
 
-/// The emulator that the golden file is of: another may count otherwise.
+/// The emulator that printed the golden file; others may count differently.
 const GOLDEN_EMULATOR: &str = "QEMU emulator version 7.2.";
 
 fn compiler(run: &Run) -> &str {
@@ -170,7 +170,7 @@ fn compiler(run: &Run) -> &str {
 }
 
 #[test]
-fn what_other_suites_are_held_against_is_measured() {
+fn counterparts_of_other_suites_are_measured() {
     if !able("the counterparts", &[&M4]) {
         return;
     }
@@ -187,7 +187,7 @@ fn what_other_suites_are_held_against_is_measured() {
         .filter(|row| !measured.contains(&row.metric))
         .collect();
     assert!(missing.is_empty(), "{missing:#?}");
-    // A benchmark of a name that is measured here is not left out.
+    // Every benchmark whose name is measured here has a counterpart.
     let known: BTreeSet<&str> = rows.map(|row| row.benchmark.as_str()).collect();
     assert!(known.contains("thread.create.user.from.kernel"));
     let figures: kernmark::files::reference::Reference = "reference:zephyr".parse().unwrap();
@@ -215,7 +215,7 @@ fn prints_the_golden_stream() {
         skipped(
             "FreeRTOS: the golden stream",
             &format!(
-                "it is of {} and {GOLDEN_EMULATOR}x; here are {} and {emulator}",
+                "it was made with {} and {GOLDEN_EMULATOR}x; installed are {} and {emulator}",
                 compiler(&pinned),
                 compiler(&here)
             ),
@@ -234,17 +234,17 @@ fn prints_the_golden_stream() {
         .filter(|(_, (p, e))| p != e);
     if let Some((line, (p, e))) = differing.next() {
         panic!(
-            "line {} is\n  {p}\nand not\n  {e}\nand {} more differ. If every change is meant, \
-             write the file anew: CONTRIBUTING.md",
+            "line {} is\n  {p}\ninstead of\n  {e}\nand {} more lines differ. If you intended every change, \
+             rewrite the file: see CONTRIBUTING.md",
             line + 1,
             differing.count()
         );
     }
-    assert_eq!(printed.len(), expected.len(), "one goes on longer");
+    assert_eq!(printed.len(), expected.len(), "one stream is longer");
 }
 
 #[test]
-fn two_runs_are_the_same_byte_for_byte_under_load_too() {
+fn two_runs_are_identical_even_under_load() {
     if !able("two runs byte for byte", &[&M4, &VIRT]) {
         return;
     }
@@ -267,31 +267,31 @@ fn two_runs_are_the_same_byte_for_byte_under_load_too() {
     }
 }
 
-/// The emulator's console does not wait for its reader: what it did not take was lost once.
+/// The emulator's console does not wait for its reader, so output could get lost.
 #[test]
-fn a_reader_that_is_slow_loses_nothing() {
-    if !able("a reader that is slow", &[&M4]) {
+fn slow_reader_loses_nothing() {
+    if !able("a slow reader", &[&M4]) {
         return;
     }
     let image = image(&M4, &["MPU=1"]);
     let whole = order(&image, "list").stream;
-    assert!(whole.len() > 1 << 16, "a pipe holds it all");
+    assert!(whole.len() > 1 << 16, "all of it fits into a pipe");
     let mut child = emulator(&image, "list", &[])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // The pipe is full long before this is over.
+    // The pipe is full long before this ends.
     thread::sleep(Duration::from_secs(1));
     let mut slow = Vec::new();
     let mut output = child.stdout.take().unwrap();
     output.read_to_end(&mut slow).unwrap();
     assert!(child.wait().unwrap().success());
-    assert!(slow == whole, "what a slow reader got differs");
+    assert!(slow == whole, "a slow reader got different output");
 }
 
-/// What RISC-V counts, the blocks of known numbers of instructions prove.
+/// The blocks with known numbers of instructions prove RISC-V's counts.
 #[test]
-fn risc_v_measures_what_arm_does() {
+fn risc_v_measures_the_same_cases_as_arm() {
     if !able("RISC-V", &[&M4, &VIRT]) {
         return;
     }
@@ -310,8 +310,8 @@ fn risc_v_measures_what_arm_does() {
 const NUMBERS: [&str; 4] = ["hist", "cold", "proof", "end"];
 
 #[test]
-fn boards_of_one_processor_count_the_same_and_all_proofs_hold() {
-    if !able("boards of one processor", &[&M4]) {
+fn boards_with_the_same_processor_count_the_same() {
+    if !able("boards with the same processor", &[&M4]) {
         return;
     }
     for (one, other) in [(&M4, &AN386), (&M3, &AN385)] {
@@ -323,7 +323,7 @@ fn boards_of_one_processor_count_the_same_and_all_proofs_hold() {
             assert_eq!(run.sessions[0].clock.unit, Unit::Instructions);
             records(&session, &NUMBERS)
         });
-        // The counter of the other one rounds ticks, which the proof `clock` adds up.
+        // The other board's counter rounds ticks, which the proof `clock` adds up.
         let plain = |all: BTreeMap<String, Vec<String>>| -> Vec<_> {
             all.into_iter()
                 .map(|(case, mut said)| {
@@ -341,7 +341,7 @@ fn boards_of_one_processor_count_the_same_and_all_proofs_hold() {
 }
 
 #[test]
-fn a_case_measured_alone_is_as_in_the_whole_suite() {
+fn case_measured_alone_equals_the_whole_suite() {
     if !able("cases alone", &[&M4]) {
         return;
     }
@@ -350,7 +350,7 @@ fn a_case_measured_alone_is_as_in_the_whole_suite() {
         let catalog = catalog(&image);
         let all = cases(&catalog);
         let suite = records(&order(&image, "run samples=50"), &NUMBERS);
-        // The first, the middle and the last of each family.
+        // The first, middle and last case of each family.
         let mut families: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for case in &all {
             let family = case.split('.').next().unwrap();
@@ -372,7 +372,7 @@ fn a_case_measured_alone_is_as_in_the_whole_suite() {
 
 #[test]
 fn user_threads_cannot_touch_the_kernel() {
-    if !able("user threads that touch the kernel", &[&M4]) {
+    if !able("user threads that access the kernel", &[&M4]) {
         return;
     }
     let trespass = setting("BENCH", "tests/sabotage/freertos/trespass.c");
@@ -391,7 +391,7 @@ fn user_threads_cannot_touch_the_kernel() {
             .iter()
             .map(|m| (m.id.clone(), replicate(m).outcome.clone()))
             .collect();
-        // A kernel thread may.
+        // A kernel thread may do it.
         assert_eq!(outcomes[0], ("kernel.touch.kernel".to_owned(), Outcome::Ok));
         assert!(
             matches!(&outcomes[1], (id, Outcome::Incomplete(_)) if id == "kernel.touch.user"),
@@ -401,14 +401,14 @@ fn user_threads_cannot_touch_the_kernel() {
 }
 
 #[test]
-fn every_pairing_of_kernel_and_user_is_measured_or_says_why_not() {
+fn every_mode_pairing_is_measured_or_skipped_with_a_reason() {
     const SKIPS: [&str; 8] = [
-        "more threads than this port can run",
         "privileged only: a user task cannot create tasks",
         "privileged only: a user task cannot delete itself",
         "privileged only: a user task cannot use the kernel's heap",
         "the heap has no room for the blocks of one sample",
-        "this configuration has no time slices; the variant timeslicing has",
+        "this benchmark needs more threads than this port can run",
+        "this configuration has no time slicing; use the variant timeslicing",
         "this port has no condvar",
         "this port has no stack",
     ];
@@ -436,7 +436,7 @@ fn every_pairing_of_kernel_and_user_is_measured_or_says_why_not() {
                 let mut words = words.clone();
                 words[at] = pass;
                 let id = words.join(".");
-                // Threads that all play one role have one mode.
+                // If one role has all threads, they have the same mode.
                 let one_role =
                     id.starts_with("thread.yield.runnable") && ["u_to_k", "k_to_u"].contains(&pass);
                 assert!(ids.contains(id.as_str()) != one_role, "{id}");
@@ -445,8 +445,8 @@ fn every_pairing_of_kernel_and_user_is_measured_or_says_why_not() {
             };
             let [kernel, from_user, to_user, both] =
                 ["k_to_k", "u_to_k", "k_to_u", "u_to_u"].map(with);
-            // A user thread's call of the kernel costs more. Interrupts are not called,
-            // and threads of both modes yield by the same instruction.
+            // A user thread pays more for a kernel call. Interrupts are not called, and threads of
+            // both modes yield with the same instruction.
             let called = !["isr.", "thread."].iter().any(|o| id.starts_with(o));
             for dearer in [from_user, to_user, both] {
                 if let (Some(kernel), Some(dearer)) = (kernel, dearer) {
@@ -459,11 +459,11 @@ fn every_pairing_of_kernel_and_user_is_measured_or_says_why_not() {
                 }
             }
         }
-        assert!(compared > 40, "only {compared} pairings were compared");
+        assert!(compared > 40, "compared only {compared} pairings");
     }
 }
 
-/// A variant: its settings, and what must be in the flags or the configuration.
+/// A variant: its settings, and the words that its flags or configuration must contain.
 struct Variant(&'static [&'static str], &'static [&'static str]);
 
 const VARIANTS: [Variant; 11] = [
@@ -507,7 +507,7 @@ const VARIANTS: [Variant; 11] = [
     ),
 ];
 
-/// The flags and the configuration that an image says it has, word by word.
+/// The words of the flags and the configuration that an image reports.
 fn made_of(run: &Run) -> BTreeSet<&str> {
     run.sessions[0]
         .facts
@@ -518,7 +518,7 @@ fn made_of(run: &Run) -> BTreeSet<&str> {
 }
 
 #[test]
-fn variants_are_right_and_say_what_they_are() {
+fn variants_work_and_report_their_settings() {
     if !able("variants", &[&M4]) {
         return;
     }
@@ -539,7 +539,10 @@ fn variants_are_right_and_say_what_they_are() {
         );
         for word in *says {
             assert!(made_of(&run).contains(word), "{}: {word}", image.name);
-            assert!(!made_of(&default).contains(word), "the default: {word}");
+            assert!(
+                !made_of(&default).contains(word),
+                "in the default too: {word}"
+            );
         }
         if ["CANARIES=all", "OBJCORE=1", "OVERFLOW_CHECK=1"]
             .iter()
@@ -555,7 +558,7 @@ fn variants_are_right_and_say_what_they_are() {
     assert!(matches!(outcome, Outcome::Skipped(_)), "{outcome:?}");
 }
 
-/// When each file of the folder was last written.
+/// The modification time of each file in the folder.
 fn written(folder: &Path) -> BTreeMap<std::path::PathBuf, SystemTime> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -571,11 +574,11 @@ fn written(folder: &Path) -> BTreeMap<std::path::PathBuf, SystemTime> {
 }
 
 #[test]
-fn images_are_built_anew_when_their_settings_change_and_only_then() {
-    if !able("images built anew", &[&M4]) {
+fn images_are_rebuilt_only_when_settings_change() {
+    if !able("rebuilding images", &[&M4]) {
         return;
     }
-    let out = folder("settings that change");
+    let out = folder("changing settings");
     let elf = || fs::read(out.join("kernmark.elf")).unwrap();
     build(&M3, &[], &out);
     let (first, times) = (elf(), written(&out));
@@ -588,35 +591,35 @@ fn images_are_built_anew_when_their_settings_change_and_only_then() {
         seen.push(elf());
     }
     build(&M3, &[], &out);
-    assert!(elf() == first, "the same settings made another image");
+    assert!(elf() == first, "the same settings made a different image");
 }
 
-/// A kernel that does not do what it must.
+/// A kernel that misbehaves.
 struct Sabotage {
     name: &'static str,
     settings: &'static [&'static str],
-    /// The cases that it matters to.
+    /// The affected cases.
     matters: fn(&str, &[&Entry]) -> bool,
-    /// The proofs of which one must fail, where the case comes to its end; none: any.
+    /// One of these proofs must fail if the case ends; empty: any.
     proofs: &'static [&'static str],
 }
 
-/// Whether a thread of the case waits for another one that is there all the time.
+/// Whether a thread of the case waits for another one that exists all the time.
 fn switches(_: &str, entries: &[&Entry]) -> bool {
     entries.iter().any(|e| e.switches > 0)
 }
 
-/// Whether the case makes a thread itself.
+/// Whether the case creates a thread itself.
 fn makes_a_thread(case: &str) -> bool {
     case.starts_with("thread.create") || case.starts_with("thread.abort")
 }
 
-/// Whether a thread of the case waits in a call that may wait.
+/// Whether a thread of the case waits in a call that can block.
 fn waits(case: &str, entries: &[&Entry]) -> bool {
     switches(case, entries) && !case.starts_with("thread.")
 }
 
-/// Whether a thread of the case is to run in user mode.
+/// Whether a thread of the case runs in user mode.
 fn user(case: &str, _: &[&Entry]) -> bool {
     case.split('.')
         .any(|word| word == "user" || word.starts_with("u_to_") || word.ends_with("_to_u"))
@@ -635,8 +638,8 @@ const SABOTAGES: [Sabotage; 7] = [
         matters: waits,
         proofs: &["priority"],
     },
-    // The kernel is not asked for the priority of a thread that a benchmark makes; its creator's
-    // tells where the two are equals.
+    // The port does not check the priority of a thread that a benchmark creates. The other proofs
+    // show that it is equal to its creator's.
     Sabotage {
         name: "unprioritised",
         settings: &[],
@@ -712,7 +715,7 @@ fn caught(sabotage: &Sabotage, session: &lab::Session, entries: &[&Entry]) -> Op
 }
 
 #[test]
-fn sabotage_is_caught_in_every_case_that_it_matters_to() {
+fn sabotage_is_caught_in_every_affected_case() {
     if !able("sabotage", &[&M4]) {
         return;
     }
@@ -734,7 +737,7 @@ fn sabotage_is_caught_in_every_case_that_it_matters_to() {
         let all = cases(&catalog);
         let entries =
             |case: &str| -> Vec<&Entry> { catalog.iter().filter(|e| e.case == case).collect() };
-        // The control: what is right without it.
+        // The control: cases that are ok without sabotage.
         let sound = order(&itself, "run samples=20").run();
         let ok = |case: &str| {
             let metric = sound.metrics.iter().find(|m| m.case == case).unwrap();
@@ -748,7 +751,7 @@ fn sabotage_is_caught_in_every_case_that_it_matters_to() {
         );
         assert!(
             !left.lock().unwrap().is_empty(),
-            "{} matters to none",
+            "{} affects no case",
             sabotage.name
         );
         let ways = Mutex::new(BTreeMap::<String, Vec<&str>>::new());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a run must have printed, worked out from the emulator's trace of every
-//! instruction: the clock's readings are found by their addresses, and their
-//! times are the numbers of the instructions, not what the clock said.
+//! Derives what a run must print from the emulator's trace of every instruction. The addresses show
+//! which instructions read the clock, and the instruction numbers give the times. What the clock
+//! returned is not used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ use kernmark::stream::run::{Entry, Outcome, Run};
 use crate::common::succeeds;
 use crate::lab::{emulator, read, replicate, Image};
 
-/// A reading of the clock: which of the code's, and the number of the instruction.
+/// A clock reading: the instruction's address, and its number in the trace.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     at: u32,
@@ -25,32 +25,32 @@ struct Reading {
 /// The readings while the threads of each part of a case ran.
 type Parts = Vec<Vec<Reading>>;
 
-/// The values of a metric: the cold one, and the others in rising order.
+/// The values of a metric: the cold one, and the others in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
     pub cold: Option<u64>,
     pub hot: Vec<u64>,
 }
 
-/// A run, and the readings of the clock in it.
+/// A run, and its clock readings.
 pub struct Traced {
     pub run: Run,
     parts: Parts,
     pub instructions: u64,
 }
 
-/// How the readings of a part are the stamps of its samples.
+/// How the readings of a part correspond to the stamps of its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
-    /// One after the other.
+    /// One to one.
     Each,
-    /// So, but for one reading in each sample, always by the same instruction.
+    /// One to one, without one reading per sample, always by the same instruction.
     ButOne(u32),
-    /// From the second on; threads that end after the last sample read too.
+    /// One to one from the second reading on; threads that end after the last sample read too.
     Turns,
 }
 
-/// Where the code reads the clock.
+/// The addresses of the code that reads the clock.
 fn stamps(image: &Image) -> BTreeSet<u32> {
     let section = image.elf.with_extension("stamps");
     succeeds(
@@ -67,7 +67,7 @@ fn stamps(image: &Image) -> BTreeSet<u32> {
         .collect()
 }
 
-/// Where the port begins to run the threads of a part.
+/// The address where the port starts to run the threads of a part.
 fn port_run(image: &Image) -> u32 {
     let symbols = succeeds(Command::new("arm-none-eabi-nm").arg(&image.elf));
     let symbol = symbols.lines().find(|line| line.ends_with(" T port_run"));
@@ -85,7 +85,7 @@ fn address(line: &[u8]) -> Option<u32> {
         .try_fold(0, |n, &b| Some(n << 4 | char::from(b).to_digit(16)?))
 }
 
-/// Carries out an order and follows each instruction.
+/// Runs an order and traces each instruction.
 pub fn follow(image: &Image, order: &str) -> Traced {
     let (stamps, start) = (stamps(image), port_run(image));
     let mut child = emulator(image, order, &["-singlestep", "-d", "exec,nochain"])
@@ -111,7 +111,7 @@ pub fn follow(image: &Image, order: &str) -> Traced {
                 }
             }
         } else if line.starts_with(b"cpu_io_recompile") || line.starts_with(b"Stopped execution") {
-            // What was last announced was not carried out: it comes once more.
+            // The last instruction listed was not executed: it is listed again.
             if let Some(part) = parts.last_mut() {
                 if part.last().is_some_and(|reading| reading.number == number) {
                     part.pop();
@@ -129,7 +129,7 @@ pub fn follow(image: &Image, order: &str) -> Traced {
     }
 }
 
-/// The times of the stamps of so many samples, if the readings fit so.
+/// The times of the stamps of this many samples, if the readings fit this way.
 fn rows(part: &[Reading], samples: usize, stamps: usize, fit: Fit) -> Option<Vec<Vec<u64>>> {
     let count = samples * stamps;
     let times: Vec<u64> = match fit {
@@ -143,8 +143,8 @@ fn rows(part: &[Reading], samples: usize, stamps: usize, fit: Fit) -> Option<Vec
     (times.len() == count).then(|| times.chunks(stamps).map(<[u64]>::to_vec).collect())
 }
 
-/// What the parts of a case say that its metrics are: the lone cold sample, the
-/// pilot, and the samples behind a lead-in one.
+/// Derives the metrics of a case from its parts: the single cold sample, the pilot, and the samples
+/// after the lead-in one.
 fn worked_out(
     parts: &[Vec<Reading>],
     entries: &[&Entry],
@@ -167,7 +167,7 @@ fn worked_out(
     Some(entries.iter().map(values).collect())
 }
 
-/// How the readings explain exactly the values that were printed.
+/// The fit that explains exactly the printed values.
 pub fn explained(case: &Case, printed: &[Values]) -> Option<Fit> {
     let sites: BTreeSet<u32> = case.parts[0].iter().map(|r| r.at).collect();
     std::iter::once(Fit::Each)
@@ -178,7 +178,7 @@ pub fn explained(case: &Case, printed: &[Values]) -> Option<Fit> {
         })
 }
 
-/// A case that was measured.
+/// A measured case.
 pub struct Case<'a> {
     pub id: &'a str,
     entries: Vec<&'a Entry>,
@@ -188,7 +188,7 @@ pub struct Case<'a> {
 }
 
 impl Traced {
-    /// The cases that were measured, in the order of the catalog.
+    /// The measured cases, in catalog order.
     pub fn cases<'a>(&'a self, catalog: &'a [Entry], samples: usize) -> Vec<Case<'a>> {
         let mut printed = BTreeMap::new();
         for metric in &self.run.metrics {

@@ -49,7 +49,7 @@ static void completer(struct km_run *r)
 KM_TABLE(completion) = {
 	{
 		.object = "completion",
-		.about = "Complete what nobody waits for, and wait for it.",
+		.about = "Complete a completion with no waiters, and wait for it.",
 		.via = "complete, wait_for_completion_killable",
 		.batch = 4096,
 		.setup = SETUP_IN_KERNEL(make),
@@ -61,7 +61,7 @@ KM_TABLE(completion) = {
 	},
 	{
 		.object = "completion",
-		.about = "Wait for a completion; a thread of lower priority "
+		.about = "Wait for a completion; a lower-priority thread "
 			 "completes it.",
 		.via = "wait_for_completion_killable; complete, cond_resched",
 		.needs = KM_THREADS | KM_PRIORITY,
@@ -74,14 +74,15 @@ KM_TABLE(completion) = {
 			{
 				.name = "wait.blocking", .switches = 1,
 				.from = 0, .to = 1,
-				.between = "the wait that blocks, to the next "
-					   "instruction of the other thread",
+				.between = "from the blocking wait to the "
+					   "next instruction of the other "
+					   "thread",
 			},
 			{
 				.name = "complete.wake+ctx", .switches = 1,
 				.from = 1, .to = 0,
-				.between = "the completion, to the return of "
-					   "the wait in the thread it woke",
+				.between = "from the completion to the return "
+					   "of the wait in the woken thread",
 			},
 		},
 	},

@@ -6,7 +6,7 @@
 
 #include <asm/special_insns.h>
 
-/* No other thread's page tables come between the reading and the writing. */
+/* Interrupts are off, so no other thread's page tables get in between. */
 static void write_same(struct km_run *r)
 {
 	for_each_sample(r) {
@@ -29,13 +29,14 @@ static void write_same(struct km_run *r)
 KM_TABLE(cr3) = {
 	{
 		.object = "cr3",
-		.about = "Write the page table's address again, which empties "
-			 "the TLB of what is not global.",
+		.about = "Write the same page table address again, which "
+			 "flushes all non-global TLB entries.",
 		.via = "mov to cr3",
 		.role = { { IN_KERNEL(write_same), KM_LOW, 0 } },
 		.span = {
-			{ .name = "write", .between = "one writing" },
-			{ .name = "write.twice", .between = "two, one after the other" },
+			{ .name = "write", .between = "one write" },
+			{ .name = "write.twice", .between = "two writes, one "
+							    "after the other" },
 		},
 	},
 	{ 0 },

@@ -5,7 +5,7 @@
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 
-static volatile port_ticks at;	/* the handler's stamp; 0: it has not come */
+static volatile port_ticks at;	/* the handler's stamp; 0: not yet run */
 
 static void on_irq_work(struct irq_work *work)
 {
@@ -66,7 +66,7 @@ static void armer(struct km_run *r)
 			before = now;
 			now = port_now();
 		} while (!at);
-		/* It came behind the last reading or in front of it. */
+		/* The handler ran after the last reading, or before it. */
 		stamp(r, 4);
 		if (now > at)
 			r->row[4] = now;
@@ -80,20 +80,21 @@ static void armer(struct km_run *r)
 KM_TABLE(irq_work) = {
 	{
 		.object = "irq_work",
-		.about = "An interrupt that the CPU sends itself.",
+		.about = "Handle an interrupt that the CPU sends itself.",
 		.via = "irq_work_queue",
 		.teardown = TEARDOWN_IN_KERNEL(sync_work),
 		.role = { { IN_KERNEL(raiser), KM_LOW, 0 } },
 		.span = {
 			{
 				.name = "entry",
-				.between = "irq_work_queue, to the first "
+				.between = "from irq_work_queue to the first "
 					   "instruction of the handler",
 			},
 			{
 				.name = "exit",
-				.between = "the last instruction of the "
-					   "handler, to the next of the thread",
+				.between = "from the last instruction of the "
+					   "handler to the thread's next "
+					   "instruction",
 			},
 		},
 	},
@@ -103,7 +104,7 @@ KM_TABLE(irq_work) = {
 KM_TABLE(hrtimer) = {
 	{
 		.object = "hrtimer",
-		.about = "Arm a timer and be interrupted by it.",
+		.about = "Arm a timer that interrupts the thread.",
 		.via = "hrtimer_start(HRTIMER_MODE_REL_PINNED_HARD)",
 		.setup = SETUP_IN_KERNEL(make_timer),
 		.teardown = TEARDOWN_IN_KERNEL(cancel_timer),
@@ -115,13 +116,15 @@ KM_TABLE(hrtimer) = {
 			},
 			{
 				.name = "entry", .begin = 2, .end = 3,
-				.between = "the last stamp of the thread, to "
-					   "the first instruction of the handler",
+				.between = "from the thread's last stamp to "
+					   "the first instruction of the "
+					   "handler",
 			},
 			{
 				.name = "exit", .begin = 3, .end = 4,
-				.between = "the last instruction of the "
-					   "handler, to the next of the thread",
+				.between = "from the last instruction of the "
+					   "handler to the thread's next "
+					   "instruction",
 			},
 		},
 	},

@@ -37,7 +37,7 @@ static const uint32_t sizes[] = { 4, 64, 1024, 0 };
 KM_TABLE(kfifo) = {
 	{
 		.object = "kfifo",
-		.about = "Copy so many bytes into a kfifo and out of it.",
+		.about = "Copy N bytes into a kfifo and out again.",
 		.via = "kfifo_in, kfifo_out",
 		.argument = sizes,
 		.unit = KM_BYTES,

@@ -50,37 +50,41 @@ static void creator(struct km_run *r)
 KM_TABLE(kthread) = {
 	{
 		.object = "kthread",
-		.about = "The life of a kernel thread of higher priority than "
-			 "its creator. The switches of the thread itself, and "
-			 "of kthreadd, which makes it, are not counted.",
+		.about = "The life of a kernel thread with a higher priority "
+			 "than its creator. The context switches of the "
+			 "thread and of kthreadd, which creates it, are not "
+			 "counted.",
 		.via = "kthread_create; wake_up_process, cond_resched; schedule; "
 		       "kthread_stop",
 		.needs = KM_THREADS | KM_PRIORITY,
 		.role = { { IN_KERNEL(creator), KM_LOW, 0 } },
 		.span = {
 			{
-				/* None where another CPU makes it in time. */
+				/*
+				 * None if another CPU creates the thread in
+				 * time.
+				 */
 				.name = "create", .switches_most = 1,
-				.between = "the creation of a thread that does "
-					   "not run yet: kthreadd is asked and "
-					   "waited for",
+				.between = "creating a thread that does not "
+					   "run yet: asking kthreadd and "
+					   "waiting for it",
 			},
 			{
 				.name = "start", .switches = 1,
 				.begin = 2, .end = 3,
-				.between = "the wake-up, to the first "
+				.between = "from the wake-up to the first "
 					   "instruction of the thread's body",
 			},
 			{
 				.name = "suspend", .begin = 3, .end = 4,
-				.between = "the thread suspends itself, to the "
-					   "next instruction of its creator",
+				.between = "from the thread suspending itself "
+					   "to its creator's next instruction",
 			},
 			{
 				.name = "stop", .switches = 1,
 				.begin = 4, .end = 5,
-				.between = "the thread is told to stop, ends, "
-					   "and has ended",
+				.between = "telling the thread to stop and "
+					   "waiting until it has ended",
 			},
 		},
 	},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Benchmarks of what Linux has in kernel mode alone. Their bodies and setups are
- * compiled for the module only; its user side, which runs the cases, has their
- * entries, with a stand-in for each.
+ * Benchmarks that exist only in Linux's kernel mode. Their bodies and setups
+ * are compiled only for the module. Its user side runs the cases, so it has the
+ * same entries, with stand-ins for the functions.
  */
 #ifndef KM_LINUX_KERNEL_H
 #define KM_LINUX_KERNEL_H
@@ -21,7 +21,7 @@ KM_LINUX_KERNEL(KM_DECLARED)
 #define SETUP_IN_KERNEL(function) function
 #define TEARDOWN_IN_KERNEL(function) function
 #else
-/* The module runs what these stand for. */
+/* Stand-ins: the module runs the functions they replace. */
 void kernel_only(struct km_run *r);
 const char *kernel_only_setup(struct km_run *r);
 #define IN_KERNEL(function) kernel_only

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "linux-kernel.h"
 
-/* Most blocks that a sample holds. */
+/* Maximum number of blocks per sample. */
 #define BLOCKS 16
 
 #ifdef __KERNEL__
@@ -11,7 +11,9 @@
 
 static void *block[BLOCKS];
 
-/* Whether there are all pages of a sample; if not, frees those that there are. */
+/*
+ * Whether all pages of a sample were allocated. If not, frees those that were.
+ */
 static bool all_pages(const struct km_run *r, unsigned int order)
 {
 	uint32_t missing = 0;
@@ -75,8 +77,7 @@ static const uint32_t area_sizes[] = { 4096, 65536, 1048576, 0 };
 KM_TABLE(page) = {
 	{
 		.object = "page",
-		.about = "Allocate so many bytes of pages that follow each "
-			 "other, and free them.",
+		.about = "Allocate N bytes of contiguous pages, and free them.",
 		.via = "alloc_pages(GFP_KERNEL), __free_pages",
 		.batch = BLOCKS,
 		.argument = page_sizes,
@@ -98,8 +99,8 @@ KM_TABLE(page) = {
 KM_TABLE(vmalloc) = {
 	{
 		.object = "vmalloc",
-		.about = "Map so many bytes of pages into the kernel's address "
-			 "space, and give them back.",
+		.about = "Map N bytes of pages into the kernel's address "
+			 "space, and free them.",
 		.via = "vmalloc, vfree",
 		.argument = area_sizes,
 		.role = { { IN_KERNEL(areas), KM_LOW, 0 } },

@@ -33,7 +33,7 @@ KM_TABLE(rcu) = {
 		.batch = 1 << 14,
 		.role = { { IN_KERNEL(read_side), KM_LOW, 0 } },
 		.span = {
-			{ .name = "read", .between = "one reading of the pointer" },
+			{ .name = "read", .between = "one read of the pointer" },
 		},
 	},
 	{ 0 },

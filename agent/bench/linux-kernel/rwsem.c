@@ -41,9 +41,8 @@ static void read_write(struct km_run *r)
 KM_TABLE(rwsem) = {
 	{
 		.object = "rwsem",
-		.about = "Lock semaphores for readers and writers that nobody "
-			 "holds, one after the other, and unlock them: to read, "
-			 "then to write.",
+		.about = "Lock and unlock free reader-writer semaphores one "
+			 "after the other: for reading, then for writing.",
 		.via = "down_read, up_read, down_write, up_write",
 		.batch = PORT_OBJECTS,
 		.setup = SETUP_IN_KERNEL(make),

@@ -50,8 +50,8 @@ static void lock_unlock_irq(struct km_run *r)
 KM_TABLE(spinlock) = {
 	{
 		.object = "spinlock",
-		.about = "Lock spin locks that nobody holds, one after the "
-			 "other, and unlock them.",
+		.about = "Lock free spin locks one after the other, and "
+			 "unlock them.",
 		.via = "spin_lock, spin_unlock",
 		.batch = PORT_OBJECTS,
 		.setup = SETUP_IN_KERNEL(make),
@@ -63,8 +63,8 @@ KM_TABLE(spinlock) = {
 	},
 	{
 		.object = "spinlock",
-		.about = "Lock a spin lock that nobody holds and unlock it, "
-			 "with interrupts off between.",
+		.about = "Lock and unlock a free spin lock, with interrupts "
+			 "disabled in between.",
 		.via = "spin_lock_irqsave, spin_unlock_irqrestore",
 		.batch = 4096,
 		.setup = SETUP_IN_KERNEL(make),

@@ -50,7 +50,7 @@ static void waker(struct km_run *r)
 KM_TABLE(waitqueue) = {
 	{
 		.object = "waitqueue",
-		.about = "Wake a wait queue on which nobody waits.",
+		.about = "Wake a wait queue with no waiters.",
 		.via = "wake_up",
 		.batch = 4096,
 		.setup = SETUP_IN_KERNEL(make),
@@ -61,9 +61,9 @@ KM_TABLE(waitqueue) = {
 	},
 	{
 		.object = "waitqueue",
-		.about = "Wait on a wait queue; a thread of lower priority "
-			 "wakes it. With PREEMPT_RT, the thread woken blocks "
-			 "once more, on the queue's lock.",
+		.about = "Wait on a wait queue; a lower-priority thread wakes "
+			 "it. With PREEMPT_RT, the woken thread blocks once "
+			 "more, on the queue's lock.",
 		.via = "wait_event_killable; wake_up, cond_resched",
 		.needs = KM_THREADS | KM_PRIORITY,
 		.setup = SETUP_IN_KERNEL(make),
@@ -75,14 +75,15 @@ KM_TABLE(waitqueue) = {
 			{
 				.name = "wait_event.blocking", .switches = 1,
 				.from = 0, .to = 1,
-				.between = "the wait that blocks, to the next "
-					   "instruction of the other thread",
+				.between = "from the blocking wait to the "
+					   "next instruction of the other "
+					   "thread",
 			},
 			{
 				.name = "wake_up.wake+ctx", .switches = 1,
 				.switches_most = 3, .from = 1, .to = 0,
-				.between = "the wake-up, to the return of the "
-					   "wait in the thread it woke",
+				.between = "from the wake-up to the return of "
+					   "the wait in the woken thread",
 			},
 		},
 	},

@@ -22,7 +22,7 @@ static void waiter(struct km_run *r)
 	}
 }
 
-/* With preemption off, the wake-up returns first on every kernel. */
+/* With preemption disabled, the wake-up returns first on every kernel. */
 static void waker(struct km_run *r)
 {
 	for_each_sample(r) {
@@ -39,8 +39,9 @@ static void waker(struct km_run *r)
 KM_TABLE(wake) = {
 	{
 		.object = "semaphore",
-		.about = "Give a semaphore that a thread of higher priority "
-			 "waits for, with preemption off, and let that run.",
+		.about = "Give a semaphore that a higher-priority thread "
+			 "waits for, with preemption disabled; then let that "
+			 "thread run.",
 		.via = "preempt_disable, up, preempt_enable, cond_resched; "
 		       "down_killable",
 		.needs = KM_THREADS | KM_PRIORITY,
@@ -53,15 +54,15 @@ KM_TABLE(wake) = {
 		.span = {
 			{
 				.name = "give.wake.preempt_off",
-				.between = "the give, to its return in the "
-					   "thread that gives",
+				.between = "from the give to its return in "
+					   "the same thread",
 			},
 			{
 				.name = "resched.ctx", .switches = 1,
 				.from = 1, .to = 0,
-				.between = "preemption is on again, to the "
-					   "return of the take in the thread "
-					   "that was woken",
+				.between = "from enabling preemption to the "
+					   "return of the take in the woken "
+					   "thread",
 			},
 		},
 	},

@@ -61,15 +61,19 @@ KM_TABLE(workqueue) = {
 			{ .name = "queue", .between = "one queue_work_on" },
 			{
 				.name = "work.ctx", .switches = 1,
-				.between = "the wait, to the first instruction "
-					   "of the work in the worker",
+				.between = "from the wait to the first "
+					   "instruction of the work in the "
+					   "worker",
 			},
 			{
-				/* One more behind it, where the worker is preempted. */
+				/*
+				 * One more afterwards if the worker is
+				 * preempted.
+				 */
 				.name = "done.wake+ctx", .switches_most = 1,
-				.between = "the first instruction of the work, "
-					   "which completes, to the return of "
-					   "the wait",
+				.between = "from the first instruction of the "
+					   "work, which completes the wait, "
+					   "to the return of the wait",
 			},
 		},
 	},

@@ -35,8 +35,8 @@ static void write_read(struct km_run *r)
 }
 
 /*
- * Turns between two processes. They are passed outside of what is timed, so
- * that neither a wake-up nor a context switch falls into a write or a read.
+ * Lets two processes alternate. The hand-over is outside the timed part, so
+ * that no write or read includes a wake-up or a context switch.
  */
 static struct turns {
 	sem_t writer, reader;
@@ -103,7 +103,7 @@ static void reader(struct km_run *r)
 KM_TABLE(channel) = {
 	{
 		.object = "channel",
-		.about = "Make a channel, and close both of its ends.",
+		.about = "Create a channel and close both of its ends.",
 		.via = CHANNEL ", close",
 		.batch = DESCRIPTORS_BATCH,
 		.batch_least = DESCRIPTORS_LEAST,
@@ -111,13 +111,13 @@ KM_TABLE(channel) = {
 		.role = { { create_close, KM_LOW, 0 } },
 		.span = {
 			{ .name = "create", .between = "one socketpair" },
-			{ .name = "close", .between = "two closes, one for each end" },
+			{ .name = "close", .between = "two closes, one per end" },
 		},
 	},
 	{
 		.object = "channel",
-		.about = "Write a message into a channel that nobody waits for, "
-			 "and read it in the same thread.",
+		.about = "Write a message into a channel with no waiters, and "
+			 "read it in the same thread.",
 		.via = CHANNEL ", write, read",
 		.batch = SMALL_BATCH,
 		.argument = small_sizes,
@@ -132,8 +132,8 @@ KM_TABLE(channel) = {
 	},
 	{
 		.object = "channel",
-		.about = "Write a message into a channel that nobody waits for, "
-			 "and read it in the same thread.",
+		.about = "Write a message into a channel with no waiters, and "
+			 "read it in the same thread.",
 		.via = CHANNEL ", write, read",
 		.batch = LARGE_BATCH,
 		.argument = large_sizes,
@@ -148,9 +148,11 @@ KM_TABLE(channel) = {
 	},
 	{
 		.object = "channel",
-		.about = "Write a message into a channel; another process on the "
-			 "same CPU, which does not wait in the channel, reads it.",
-		.via = CHANNEL ", write, read; turns are passed by sem_post, sem_wait",
+		.about = "Write a message into a channel; another process on "
+			 "the same CPU reads it, without waiting in the "
+			 "channel.",
+		.via = CHANNEL ", write, read; sem_post and sem_wait "
+			       "alternate between the processes",
 		.needs = KM_THREADS | KM_PROCESSES,
 		.batch = SMALL_BATCH,
 		.argument = small_sizes,
@@ -165,20 +167,22 @@ KM_TABLE(channel) = {
 		.span = {
 			{
 				.name = "write.processes", .begin = 0, .end = 1,
-				.between = "one write in the writer's process",
+				.between = "one write in the writing process",
 			},
 			{
 				.name = "read.processes", .begin = 2, .end = 3,
 				.from = 1, .to = 1,
-				.between = "one read in the reader's process",
+				.between = "one read in the reading process",
 			},
 		},
 	},
 	{
 		.object = "channel",
-		.about = "Write a message into a channel; another process on the "
-			 "same CPU, which does not wait in the channel, reads it.",
-		.via = CHANNEL ", write, read; turns are passed by sem_post, sem_wait",
+		.about = "Write a message into a channel; another process on "
+			 "the same CPU reads it, without waiting in the "
+			 "channel.",
+		.via = CHANNEL ", write, read; sem_post and sem_wait "
+			       "alternate between the processes",
 		.needs = KM_THREADS | KM_PROCESSES,
 		.batch = LARGE_BATCH,
 		.argument = large_sizes,
@@ -193,12 +197,12 @@ KM_TABLE(channel) = {
 		.span = {
 			{
 				.name = "write.processes", .begin = 0, .end = 1,
-				.between = "one write in the writer's process",
+				.between = "one write in the writing process",
 			},
 			{
 				.name = "read.processes", .begin = 2, .end = 3,
 				.from = 1, .to = 1,
-				.between = "one read in the reader's process",
+				.between = "one read in the reading process",
 			},
 		},
 	},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What the benchmarks of objects behind descriptors share: making and closing
- * such objects, and moving bytes through a pair of them.
+ * Shared by the benchmarks of objects with file descriptors: creating and
+ * closing such objects, and moving bytes through a pair of them.
  */
 #ifndef DESCRIPTORS_H
 #define DESCRIPTORS_H
@@ -11,16 +11,19 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Most objects that one sample makes: few enough for the usual 1024 descriptors. */
+/*
+ * Maximum objects per sample: few enough for the usual limit of 1024
+ * descriptors.
+ */
 #define DESCRIPTORS_BATCH 64
-/* Fewest: the kernel fetches and returns the memory of objects by the dozen. */
+/* Minimum: the kernel allocates and frees the memory of objects in dozens. */
 #define DESCRIPTORS_LEAST 32
-/* Most bytes that one operation moves. */
+/* Maximum number of bytes that one operation moves. */
 #define DESCRIPTORS_BYTES 65536
 
 /*
- * The body of a benchmark that makes objects and closes them. make() stores
- * `width` descriptors (1 or 2, a constant) and returns 0, or else returns -1.
+ * The body of a benchmark that creates objects and closes them. make() stores
+ * `width` descriptors (1 or 2, a constant). It returns 0, or -1 if it fails.
  */
 static inline __attribute__((always_inline)) void
 make_and_close(struct km_run *r, int (*make)(int *fd), uint32_t width)
@@ -47,7 +50,9 @@ make_and_close(struct km_run *r, int (*make)(int *fd), uint32_t width)
 	}
 }
 
-/* The two ends of what bytes move through: written to, read from. */
+/*
+ * The two ends of a connection: bytes are written to `to` and read from `from`.
+ */
 struct ends {
 	int to, from;
 };
@@ -58,7 +63,10 @@ static inline void close_ends(const struct ends *e)
 	close(e->from);
 }
 
-/* Writes r->batch messages of r->argument bytes; whether each went whole. */
+/*
+ * Writes r->batch messages of r->argument bytes. Returns whether all went
+ * whole.
+ */
 static inline __attribute__((always_inline)) bool
 write_all(const struct km_run *r, const struct ends *e, const char *message)
 {
@@ -70,7 +78,7 @@ write_all(const struct km_run *r, const struct ends *e, const char *message)
 	return right;
 }
 
-/* Reads r->batch messages of r->argument bytes; returns the bytes that came. */
+/* Reads r->batch messages of r->argument bytes. Returns the bytes received. */
 static inline __attribute__((always_inline)) port_ticks
 read_all(const struct km_run *r, const struct ends *e, char *message)
 {
@@ -105,8 +113,8 @@ static inline void write_and_read(struct km_run *r, const struct ends *e)
 }
 
 /*
- * Sizes of messages, as in Zircon's suite, and how many of them a sample may
- * hold: they must all fit into the object before they are read.
+ * Message sizes in bytes, as in Zircon's suite, and the maximum batch for them:
+ * all messages of a sample must fit into the object before they are read.
  */
 static const uint32_t small_sizes[] = { 64, 1024, 0 };
 static const uint32_t large_sizes[] = { 32768, 65536, 0 };

@@ -27,10 +27,10 @@ static void create_close_pair(struct km_run *r)
 	make_and_close(r, make_pair, 2);
 }
 
-/* The event, and a second descriptor of it. */
+/* The event, and a second descriptor for it. */
 static int event, second;
 
-/* Non-blocking, so that a counter that is full is a wrong result and not a hang. */
+/* Non-blocking, so that a full counter is a wrong result instead of a hang. */
 static const char *open_event(struct km_run *r)
 {
 	(void)r;
@@ -52,7 +52,7 @@ static void close_event(struct km_run *r)
 	close(second);
 }
 
-/* All signals of a sample must be in the counter when it is read. */
+/* The counter must hold all signals of a sample when it is read. */
 static void signals(struct km_run *r)
 {
 	const uint64_t one = 1;
@@ -109,7 +109,7 @@ static void replace(struct km_run *r)
 KM_TABLE(event) = {
 	{
 		.object = "event",
-		.about = "Make an event, and close it.",
+		.about = "Create an event and close it.",
 		.via = "eventfd, close",
 		.batch = DESCRIPTORS_BATCH,
 		.batch_least = DESCRIPTORS_LEAST,
@@ -121,7 +121,7 @@ KM_TABLE(event) = {
 	},
 	{
 		.object = "event",
-		.about = "Signal an event that nobody waits for.",
+		.about = "Signal an event with no waiters.",
 		.via = "write of 1 to an eventfd, which adds it to a counter",
 		.batch = 4096,
 		.setup = open_event,
@@ -131,7 +131,7 @@ KM_TABLE(event) = {
 	},
 	{
 		.object = "event",
-		.about = "Make another descriptor of an event.",
+		.about = "Create another descriptor for an event.",
 		.via = "dup of an eventfd",
 		.batch = DESCRIPTORS_BATCH,
 		.batch_least = DESCRIPTORS_LEAST,
@@ -142,9 +142,9 @@ KM_TABLE(event) = {
 	},
 	{
 		.object = "event",
-		.about = "Replace one descriptor of an event by another of the "
-			 "same event.",
-		.via = "dup2 over an open descriptor, which takes one reference "
+		.about = "Replace one descriptor of an event with another one "
+			 "for the same event.",
+		.via = "dup2 over an open descriptor: it takes one reference "
 		       "and drops one, as replacing a handle does",
 		.batch = 4096,
 		.setup = open_event,
@@ -154,10 +154,11 @@ KM_TABLE(event) = {
 	},
 	{
 		.object = "eventpair",
-		.about = "Make two events, one for each direction between two "
-			 "parties, and close them.",
-		.via = "two eventfds: like an event pair they hold signals and "
-		       "no queue; unlike one, neither notices that the other is closed",
+		.about = "Create two events, one for each direction between "
+			 "two parties, and close them.",
+		.via = "two eventfds: like an event pair, they hold signals "
+		       "and no queue; unlike one, neither notices when the "
+		       "other is closed",
 		.batch = DESCRIPTORS_BATCH,
 		.batch_least = DESCRIPTORS_LEAST,
 		.role = { { create_close_pair, KM_LOW, 0 } },

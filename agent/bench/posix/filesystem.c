@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-/* Every system has it, and nothing is left behind, however this ends. */
+/* Every system has this file, and opening it leaves nothing behind. */
 #define PATH "/etc/passwd"
 
 static struct stat before;
@@ -15,7 +15,7 @@ static const char *open_file(struct km_run *r)
 	(void)r;
 	file = open(PATH, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
-		return "needs " PATH " and the right to read it";
+		return "needs " PATH " and permission to read it";
 	if (fstat(file, &before)) {
 		close(file);
 		return "fstat of " PATH " failed";
@@ -73,7 +73,8 @@ static void stat_descriptor(struct km_run *r)
 KM_TABLE(filesystem) = {
 	{
 		.object = "filesystem",
-		.about = "Open an existing file that is in the cache, and close it.",
+		.about = "Open an existing file that is in the cache, and "
+			 "close it.",
 		.via = "open of " PATH " for reading, close",
 		.batch = DESCRIPTORS_BATCH,
 		.batch_least = DESCRIPTORS_LEAST,
@@ -87,7 +88,8 @@ KM_TABLE(filesystem) = {
 	},
 	{
 		.object = "filesystem",
-		.about = "Ask for the status of a file by its path, which is in the cache.",
+		.about = "Get the status of a file by its path, which is in "
+			 "the cache.",
 		.via = "stat of " PATH,
 		.batch = 4096,
 		.setup = open_file,
@@ -97,9 +99,9 @@ KM_TABLE(filesystem) = {
 	},
 	{
 		.object = "filesystem",
-		.about = "Ask for the status of an open file.",
-		.via = "fstat of " PATH " by the C library, which may ask by "
-		       "newfstatat",
+		.about = "Get the status of an open file.",
+		.via = "fstat of " PATH " through the C library, which may "
+					"use newfstatat",
 		.batch = 4096,
 		.setup = open_file,
 		.teardown = close_file,

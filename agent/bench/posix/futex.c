@@ -12,9 +12,12 @@
 #define WORDS 256
 
 static uint32_t word[WORDS];
-/* How often the waker woke its waiters, and the word that they wait for. */
+/*
+ * The number of rounds that the waker has woken its waiters, and their futex
+ * word.
+ */
 static uint32_t round_number;
-/* The sleeper on the other CPU has stamped. */
+/* Set once the sleeper on the other CPU has taken its stamp. */
 static uint32_t seen;
 
 static const char *setup(struct km_run *r)
@@ -31,7 +34,10 @@ static inline long futex(uint32_t *at, int op, uint32_t value)
 	return syscall(SYS_futex, at, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 }
 
-/* Whether the kernel knows priority inheritance: not all are built with it. */
+/*
+ * Checks that the kernel supports priority inheritance. Not all are built with
+ * it.
+ */
 static const char *setup_inherit(struct km_run *r)
 {
 	setup(r);
@@ -41,8 +47,8 @@ static const char *setup_inherit(struct km_run *r)
 }
 
 /*
- * A lock of three states: free, held, held and waited for. Without a waiter
- * the kernel has no part in it.
+ * A lock with three states: free, held, held with waiters. Without waiters, it
+ * does not call the kernel.
  */
 static inline void lock(uint32_t *l)
 {
@@ -131,9 +137,9 @@ static void wait_changed(struct km_run *r)
 }
 
 /*
- * Waker and waiters have one priority: woken ones run when the waker yields,
- * and the waker again when all of them wait again. They end after a round that
- * is not timed.
+ * Waker and waiters have the same priority. The woken ones run when the waker
+ * yields, and the waker runs again once all of them wait. An untimed last round
+ * ends them.
  */
 static void waker(struct km_run *r)
 {
@@ -161,12 +167,15 @@ static void waiter(struct km_run *r)
 
 		while ((now = __atomic_load_n(&round_number, __ATOMIC_ACQUIRE)) == i)
 			futex(&round_number, FUTEX_WAIT, i);
-		/* Otherwise it slept through a wake-up. */
+		/* Otherwise it missed a wake-up. */
 		check(r, now == i + 1);
 	}
 }
 
-/* Lets the argument's microseconds pass, so that the sleeper sleeps. */
+/*
+ * Busy-waits for the argument's microseconds, so that the sleeper goes to
+ * sleep.
+ */
 static void linger(const struct km_run *r)
 {
 	port_ticks end = port_now() + port_ticks_of_us(r->argument);
@@ -175,7 +184,10 @@ static void linger(const struct km_run *r)
 		;
 }
 
-/* A wake-up that found no sleeper is none: it is stamped and tried again. */
+/*
+ * A wake-up that found no sleeper does not count: take the stamp again and
+ * retry.
+ */
 static void near_waker(struct km_run *r)
 {
 	for_each_sample(r) {
@@ -191,7 +203,7 @@ static void near_waker(struct km_run *r)
 	}
 }
 
-/* The word never changes, so that only a wake-up ends the wait. */
+/* The word never changes, so only a wake-up ends the wait. */
 static void far_sleeper(struct km_run *r)
 {
 	for_each_sample(r) {
@@ -208,18 +220,19 @@ static const uint32_t asleep_us[] = { 20, 200, 0 };
 KM_TABLE(futex) = {
 	{
 		.object = "futex",
-		.about = "Take and free a lock that nobody else wants.",
-		.via = "compare-exchange and exchange on a futex word; the "
-		       "kernel is not called",
+		.about = "Lock and unlock an uncontended lock.",
+		.via = "compare-exchange and exchange on a futex word; no "
+		       "call into the kernel",
 		.batch = 65536,
 		.setup = setup,
 		.role = { { lock_unlock, KM_LOW, 0 } },
-		.span = { { .name = "lock_unlock", .between = "one pair" } },
+		.span = { { .name = "lock_unlock", .between = "one lock and "
+							      "unlock" } },
 	},
 	{
 		.object = "futex",
-		.about = "The kernel takes and frees a lock of priority "
-			 "inheritance that nobody else wants.",
+		.about = "The kernel locks and unlocks an uncontended "
+			 "priority-inheriting lock.",
 		.via = "FUTEX_LOCK_PI, FUTEX_UNLOCK_PI on private words",
 		.batch = WORDS,
 		.setup = setup_inherit,
@@ -243,7 +256,7 @@ KM_TABLE(futex) = {
 	},
 	{
 		.object = "futex",
-		.about = "Wait for a word that has changed already.",
+		.about = "Wait on a word that has already changed.",
 		.via = "FUTEX_WAIT on a private word: EAGAIN",
 		.batch = 4096,
 		.setup = setup,
@@ -252,30 +265,32 @@ KM_TABLE(futex) = {
 	},
 	{
 		.object = "futex",
-		.about = "Wake so many waiters in one call; each runs and waits "
-			 "again.",
+		.about = "Wake N waiters in one call; each of them runs and "
+			 "waits again.",
 		.via = "FUTEX_WAKE, FUTEX_WAIT on a private word; sched_yield",
 		.needs = KM_THREADS | KM_PRIORITY,
 		.argument = waiters, .unit = KM_ITEMS,
 		.setup = setup,
 		.role = { { waker, KM_LOW, 0 }, { waiter, KM_LOW, KM_EACH } },
 		.span = {
-			{ .name = "wake", .between = "the call that wakes all" },
+			{ .name = "wake", .between = "the call that wakes all "
+						     "waiters" },
 			{
 				.name = "wake+ctx", .switches = 1,
 				.switches_each = 1, .from = 0, .to = 0,
-				.between = "the waker's yield, to its return "
-					   "after all have run and wait again",
+				.between = "from the waker's yield to its "
+					   "return, after all waiters ran and "
+					   "wait again",
 			},
 		},
 	},
 	{
 		.object = "wake",
-		.about = "Wake a thread that has slept on another CPU for so "
-			 "many microseconds.",
-		.via = "FUTEX_WAKE, FUTEX_WAIT on a private word; the counters "
-		       "of the two CPUs are compared: each sleeper's stamp must "
-		       "lie between two of the waker's",
+		.about = "Wake a thread that has slept on another CPU for N "
+			 "microseconds.",
+		.via = "FUTEX_WAKE, FUTEX_WAIT on a private word; compares "
+		       "the counters of the two CPUs: each sleeper's stamp "
+		       "must lie between two of the waker's",
 		.needs = KM_THREADS | KM_SMP,
 		.argument = asleep_us,
 		.setup = setup,
@@ -287,13 +302,15 @@ KM_TABLE(futex) = {
 			{
 				.name = "cross_cpu.futex", .switches = 1,
 				.from = 0, .to = 1,
-				.between = "the call that wakes, to the return of "
-					   "the sleeper's call on its own CPU",
+				.between = "from the wake call to the return "
+					   "of the sleeper's call on its own "
+					   "CPU",
 			},
 			{
 				.name = "cross_cpu.flag", .from = 1, .to = 0,
-				.between = "the sleeper's store on its CPU, to "
-					   "the load that sees it on the waker's",
+				.between = "from the sleeper's store on its "
+					   "CPU to the load that sees it on "
+					   "the waker's CPU",
 			},
 		},
 	},

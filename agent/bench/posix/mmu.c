@@ -4,9 +4,12 @@
 
 #include <sys/mman.h>
 
-/* Most pages mapped one by one, or touched, in a sample. */
+/* Maximum number of pages mapped one by one, or touched, per sample. */
 #define PAGES_BATCH 64
-/* Fewest mappings, and faults: the kernel puts off some work for dozens of them. */
+/*
+ * Minimum mappings, and faults: the kernel defers some work to do dozens at
+ * once.
+ */
 #define MAPPINGS_LEAST 32
 #define FAULTS_LEAST 64
 
@@ -14,7 +17,7 @@ static size_t page;
 static int memory;
 static char *pages;
 
-/* Makes a memory object of n pages, all of them there. */
+/* Creates a memory object of n pages, all of them allocated. */
 static const char *open_memory(uint32_t n)
 {
 	page = (size_t)sysconf(_SC_PAGESIZE);
@@ -45,7 +48,7 @@ static inline char *map(uint32_t n, int flags)
 		    memory, 0);
 }
 
-/* Each is a mapping of its own: the kernel does not join them. */
+/* Each is a separate mapping: the kernel does not merge them. */
 static void map_unmap_one(struct km_run *r)
 {
 	static char *mapped[PAGES_BATCH];
@@ -88,8 +91,8 @@ static void map_unmap(struct km_run *r)
 }
 
 /*
- * A write, since a read of a page that is there may map its neighbours too.
- * Returns false, and touches nothing, where there is no mapping.
+ * Writes, because reading a page in the cache may map its neighbours too.
+ * Returns false and touches nothing if there is no mapping.
  */
 static inline bool touch(char *at, uint32_t n)
 {
@@ -100,7 +103,7 @@ static inline bool touch(char *at, uint32_t n)
 	return true;
 }
 
-/* How many of the pages a fault maps besides its own is the kernel's affair. */
+/* Reads. The kernel decides how many other pages a fault maps. */
 static inline bool look(const char *at, uint32_t n)
 {
 	if (at == MAP_FAILED)
@@ -147,8 +150,8 @@ static void map_touch_unmap(struct km_run *r)
 }
 
 /*
- * Pages that have been written to, each between two that cannot be used: what
- * is changed is always a whole mapping, which is neither split nor joined.
+ * Pages that have been written to, each between two inaccessible ones. A change
+ * therefore always affects a whole mapping, and none is split or merged.
  */
 static const char *open_apart(struct km_run *r)
 {
@@ -198,14 +201,14 @@ static void protect_unprotect(struct km_run *r)
 	}
 }
 
-/* Maps the batch's pages so that each of them faults alone. */
+/* Maps the batch's pages so that each one faults separately. */
 static const char *map_untouched(struct km_run *r, int flags)
 {
 	pages = mmap(NULL, r->batch * page, PROT_READ | PROT_WRITE, flags,
 		     flags & MAP_ANONYMOUS ? -1 : memory, 0);
 	if (pages == MAP_FAILED)
 		return "mmap failed";
-	/* Fails where the kernel has no huge pages, which is as well. */
+	/* Fails on kernels without huge pages, which does no harm. */
 	madvise(pages, r->batch * page, MADV_NOHUGEPAGE);
 	return NULL;
 }
@@ -249,7 +252,7 @@ static void close_file(struct km_run *r)
 	close(memory);
 }
 
-/* Between samples the pages are let go, and the next touch is a fault again. */
+/* Drops the pages between samples, so that the next touch faults again. */
 static void fault(struct km_run *r)
 {
 	for_each_sample(r) {
@@ -270,7 +273,8 @@ static const uint32_t many[] = { 256, 0 };
 KM_TABLE(mmu) = {
 	{
 		.object = "mmu",
-		.about = "Map one page of memory, and unmap it; it is not touched.",
+		.about = "Map one page of memory and unmap it, without "
+			 "touching it.",
 		.via = "mmap of a memfd, MAP_SHARED, and munmap",
 		.batch = PAGES_BATCH,
 		.batch_least = MAPPINGS_LEAST,
@@ -284,8 +288,8 @@ KM_TABLE(mmu) = {
 	},
 	{
 		.object = "mmu",
-		.about = "Map pages of memory that are there, with entries in "
-			 "the page table for all of them, and unmap them.",
+		.about = "Map existing pages of memory, filling the page "
+			 "table for all of them, and unmap them.",
 		.via = "mmap of a memfd, MAP_SHARED and MAP_POPULATE, and munmap",
 		.batch = 1024,
 		.argument = counts,
@@ -297,8 +301,8 @@ KM_TABLE(mmu) = {
 	},
 	{
 		.object = "mmu",
-		.about = "Map pages of memory that are there, write to each of "
-			 "them, which is a page fault, and unmap them.",
+		.about = "Map existing pages of memory, write to each one, "
+			 "which faults, and unmap them.",
 		.via = "mmap of a memfd, MAP_SHARED, a store to each page, and munmap",
 		.batch = 1024,
 		.argument = counts,
@@ -317,9 +321,9 @@ KM_TABLE(mmu) = {
 	},
 	{
 		.object = "mmu",
-		.about = "Map pages of memory that are there, read from each of "
-			 "them, which is a page fault of one or several, and "
-			 "unmap them.",
+		.about = "Map existing pages of memory, read from each one "
+			 "and unmap them; one page fault may map several "
+			 "pages.",
 		.via = "mmap of a memfd, MAP_SHARED, a load from each page, and munmap",
 		.batch = 1024,
 		.argument = many,
@@ -337,8 +341,7 @@ KM_TABLE(mmu) = {
 	},
 	{
 		.object = "mmu",
-		.about = "Forbid to write to a page that has been written to, "
-			 "and permit it again.",
+		.about = "Make a written page read-only, and writable again.",
 		.via = "mprotect of a mapping of one page",
 		.batch = PAGES_BATCH,
 		.setup = open_apart,
@@ -355,7 +358,7 @@ KM_TABLE(mmu) = {
 	{
 		.object = "fault",
 		.about = "Write to a page of anonymous memory for the first "
-			 "time: the kernel supplies a page of zeros.",
+			 "time: the kernel supplies a zeroed page.",
 		.via = "store to a private anonymous mapping",
 		.batch = PAGES_BATCH,
 		.batch_least = FAULTS_LEAST,
@@ -367,8 +370,8 @@ KM_TABLE(mmu) = {
 	},
 	{
 		.object = "fault",
-		.about = "Write to a page of a mapped file that is in the page "
-			 "cache but not in the page table.",
+		.about = "Write to a page of a mapped file that is in the "
+			 "page cache but not in the page table.",
 		.via = "store to a shared mapping of a memfd",
 		.batch = PAGES_BATCH,
 		.batch_least = FAULTS_LEAST,
@@ -380,7 +383,7 @@ KM_TABLE(mmu) = {
 	},
 	{
 		.object = "fault",
-		.about = "Write to a page of a privately mapped file, which is "
+		.about = "Write to a page of a privately mapped file that is "
 			 "in the page cache: the kernel copies it.",
 		.via = "store to a private mapping of a memfd",
 		.batch = PAGES_BATCH,

@@ -9,7 +9,7 @@
 
 static struct wire wire[2] = { { -1, -1 }, { -1, -1 } };
 static int listener = -1;
-/* Where the listener is; its port is the kernel's choice. */
+/* The listener's address; the kernel chooses its port. */
 static struct sockaddr_in place;
 
 static void teardown(struct km_run *r)
@@ -29,7 +29,7 @@ static const char *cannot(const char *what)
 	return text;
 }
 
-/* A socket of this type at an unused port of 127.0.0.1, or -1. */
+/* Returns a socket of this type bound to a free port of 127.0.0.1, or -1. */
 static int local_socket(int type)
 {
 	const struct sockaddr_in any = {
@@ -85,7 +85,7 @@ static const char *listening(struct km_run *r)
 	return NULL;
 }
 
-/* Small segments leave at once; a close leaves no connection behind. */
+/* Small segments leave at once, and a close leaves no connection behind. */
 static void tune(int fd)
 {
 	const struct linger none = { .l_onoff = 1 };
@@ -115,7 +115,7 @@ static const char *tcp(struct km_run *r)
 	return NULL;
 }
 
-/* Connects once, so that a machine without a loopback interface is told so. */
+/* Connects once, to report a machine without a loopback interface. */
 static const char *reachable(struct km_run *r)
 {
 	const char *wrong = tcp(r);
@@ -167,14 +167,14 @@ static void connections(struct km_run *r)
 
 #define TCP \
 	.object = "tcp", \
-	.about = "Eight bytes through a TCP connection to this machine, and " \
+	.about = "Send eight bytes through a TCP connection to this machine, and " \
 		"eight back.", \
 	.via = "send, recv; 127.0.0.1, TCP_NODELAY", \
 	.setup = tcp, .teardown = teardown
 
 #define UDP \
 	.object = "udp", \
-	.about = "A datagram of eight bytes to this machine, and one back.", \
+	.about = "Send a datagram of eight bytes to this machine, and one back.", \
 	.via = "send, recv on connected sockets; 127.0.0.1", \
 	.setup = udp, .teardown = teardown
 
@@ -207,8 +207,8 @@ KM_TABLE(network) = {
 	},
 	{
 		.object = "tcp",
-		.about = "Open a TCP connection to this machine, accept it and "
-			 "close both its ends.",
+		.about = "Open a TCP connection to this machine, accept it "
+			 "and close both of its ends.",
 		.via = "connect, accept4, close of a socket that resets its "
 		       "connection (SO_LINGER 0), close of the accepted one",
 		.setup = reachable, .teardown = teardown,
@@ -216,8 +216,9 @@ KM_TABLE(network) = {
 		.span = {
 			{
 				.name = "connect_accept_close", .begin = 0, .end = 3,
-				.between = "the connect, to the return of the "
-					   "second close; the socket exists before",
+				.between = "from the connect to the return of "
+					   "the second close; creating the "
+					   "socket is not included",
 			},
 			{
 				.name = "connect", .begin = 0, .end = 1,
@@ -225,11 +226,11 @@ KM_TABLE(network) = {
 			},
 			{
 				.name = "accept", .begin = 1, .end = 2,
-				.between = "an accept of a connection that waits",
+				.between = "an accept of a pending connection",
 			},
 			{
 				.name = "close", .begin = 2, .end = 3,
-				.between = "the close of both ends",
+				.between = "closing both ends",
 			},
 		},
 	},

@@ -2,12 +2,11 @@
 /*
  * Ping-pong: one side asks, the other answers, and both block in between.
  *
- * How a number or a block of bytes is sent and received are parameters, always
- * constant ones, so that the compiler puts their code between the stamps and
- * makes no indirect call. Only the asker stamps, checks and records: its
- * questions carry even numbers, and the answer to one carries the next number.
- * A farewell that is not answered keeps the answerer's end out of the last
- * sample.
+ * The functions that send and receive a number are parameters, always constant
+ * ones. So the compiler puts their code between the stamps and makes no
+ * indirect call. Only the asker stamps, checks and records. Its questions carry
+ * even numbers, and each answer carries the next number. A last question
+ * without an answer keeps the end of the answerer out of the last sample.
  */
 #ifndef PINGPONG_H
 #define PINGPONG_H
@@ -17,7 +16,7 @@
 #include "linux.h"
 #include "posix.h"
 
-#define PINGPONG_BETWEEN "the asker's send, to the return of its receive " \
+#define PINGPONG_BETWEEN "from the asker's send to the return of its receive " \
 	"with the answer"
 
 enum side { ASKER, ANSWERER };
@@ -38,7 +37,7 @@ static inline void cut_wires(struct wire *wire)
 	}
 }
 
-/* Reads n bytes, in pieces if they come so. */
+/* Reads n bytes, in pieces if necessary. */
 ALWAYS_INLINE bool read_all(int fd, void *to, size_t n)
 {
 	size_t done = 0;
@@ -77,7 +76,9 @@ ALWAYS_INLINE void ask(struct km_run *r, bool (*tell)(enum side, uint64_t),
 	check(r, tell(ASKER, number));
 }
 
-/* A failure here ends the asker's wait for ever: there is no answer to give. */
+/*
+ * If a receive fails, there is no answer to send, and the asker waits forever.
+ */
 ALWAYS_INLINE void answer(struct km_run *r, bool (*tell)(enum side, uint64_t),
 			  bool (*hear)(enum side, uint64_t *))
 {

@@ -14,7 +14,7 @@ static void create_close(struct km_run *r)
 
 static struct ends ends;
 
-/* Non-blocking, so that a full pipe is a wrong result and not a hang. */
+/* Non-blocking, so that a full pipe is a wrong result instead of a hang. */
 static const char *open_pipe(struct km_run *r)
 {
 	int fd[2], room = (int)(r->batch * r->argument);
@@ -25,8 +25,8 @@ static const char *open_pipe(struct km_run *r)
 	if (fcntl(ends.to, F_GETPIPE_SZ) < room &&
 	    fcntl(ends.to, F_SETPIPE_SZ, room) < room) {
 		close_ends(&ends);
-		return "needs a pipe of 256 KiB: allow it by: "
-		       "sudo sysctl fs.pipe-max-size=1048576";
+		return "needs a pipe of 256 KiB; allow it with: sudo sysctl "
+		       "fs.pipe-max-size=1048576";
 	}
 	return NULL;
 }
@@ -45,20 +45,20 @@ static void write_read(struct km_run *r)
 KM_TABLE(pipe) = {
 	{
 		.object = "pipe",
-		.about = "Make a pipe, and close both of its ends.",
-		.via = "pipe, which the C library may ask for by pipe2, and close",
+		.about = "Create a pipe and close both of its ends.",
+		.via = "pipe (the C library may call pipe2), close",
 		.batch = DESCRIPTORS_BATCH,
 		.batch_least = DESCRIPTORS_LEAST,
 		.role = { { create_close, KM_LOW, 0 } },
 		.span = {
 			{ .name = "create", .between = "one pipe" },
-			{ .name = "close", .between = "two closes, one for each end" },
+			{ .name = "close", .between = "two closes, one per end" },
 		},
 	},
 	{
 		.object = "pipe",
-		.about = "Write bytes into a pipe that nobody waits for, and "
-			 "read them in the same thread.",
+		.about = "Write bytes into a pipe with no waiters, and read "
+			 "them in the same thread.",
 		.via = "write, read",
 		.batch = SMALL_BATCH,
 		.argument = small_sizes,
@@ -68,13 +68,14 @@ KM_TABLE(pipe) = {
 		.role = { { write_read, KM_LOW, 0 } },
 		.span = {
 			{ .name = "write", .between = "one write" },
-			{ .name = "read", .between = "one read of as many bytes" },
+			{ .name = "read", .between = "one read of the same "
+						     "number of bytes" },
 		},
 	},
 	{
 		.object = "pipe",
-		.about = "Write bytes into a pipe that nobody waits for, and "
-			 "read them in the same thread.",
+		.about = "Write bytes into a pipe with no waiters, and read "
+			 "them in the same thread.",
 		.via = "write, read",
 		.batch = LARGE_BATCH,
 		.argument = large_sizes,
@@ -84,7 +85,8 @@ KM_TABLE(pipe) = {
 		.role = { { write_read, KM_LOW, 0 } },
 		.span = {
 			{ .name = "write", .between = "one write" },
-			{ .name = "read", .between = "one read of as many bytes" },
+			{ .name = "read", .between = "one read of the same "
+						     "number of bytes" },
 		},
 	},
 	{ 0 },

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 #define EVENTS_MAX 1024
-/* Descriptors that are open besides the events. */
+/* Open descriptors besides the events. */
 #define FILES_EXTRA 32
 
 static int make(int *fd)
@@ -22,7 +22,7 @@ static void create_close(struct km_run *r)
 	make_and_close(r, make, 1);
 }
 
-/* A port and the events that it, or poll, watches. */
+/* A port, and the events that it or poll watches. */
 static int watcher;
 static struct pollfd events[EVENTS_MAX];
 static uint32_t made;
@@ -36,7 +36,9 @@ static void close_events(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* Makes the port and n signalled events, which are not in the port. */
+/*
+ * Creates the port and n signalled events, which the port does not watch yet.
+ */
 static const char *open_events(uint32_t n)
 {
 	struct rlimit wanted;
@@ -47,8 +49,8 @@ static const char *open_events(uint32_t n)
 	if (wanted.rlim_cur < n + FILES_EXTRA)
 		wanted.rlim_cur = wanted.rlim_max;
 	if (wanted.rlim_cur < n + FILES_EXTRA || setrlimit(RLIMIT_NOFILE, &wanted))
-		return "needs 1056 descriptors: allow them to this shell by: "
-		       "sudo prlimit --pid $$ --nofile=1056";
+		return "needs 1056 descriptors; allow this shell to open them "
+		       "with: sudo prlimit --pid $$ --nofile=1056";
 	watcher = epoll_create1(EPOLL_CLOEXEC);
 	for (made = 0; made < n; made++) {
 		events[made].fd = eventfd(1, EFD_NONBLOCK);
@@ -69,7 +71,7 @@ static bool control(int operation, uint32_t i)
 	return !epoll_ctl(watcher, operation, events[i].fd, &e);
 }
 
-/* Events that a port watches in this case: one where there is no argument. */
+/* Number of events that a port watches in this case; 1 without an argument. */
 static uint32_t watched(const struct km_run *r)
 {
 	return r->argument ? r->argument : 1;
@@ -162,7 +164,7 @@ static const uint32_t counts[] = { 1, 4, 8, 16, 64, 256, EVENTS_MAX, 0 };
 KM_TABLE(port) = {
 	{
 		.object = "port",
-		.about = "Make a port on which a thread can wait for many "
+		.about = "Create a port, on which a thread can wait for many "
 			 "objects, and close it.",
 		.via = "epoll_create1, close",
 		.batch = DESCRIPTORS_BATCH,
@@ -175,7 +177,7 @@ KM_TABLE(port) = {
 	},
 	{
 		.object = "port",
-		.about = "Let a port watch a signalled event, and no longer watch it.",
+		.about = "Add a signalled event to a port, and remove it.",
 		.via = "epoll_ctl, EPOLL_CTL_ADD and EPOLL_CTL_DEL of an eventfd",
 		.batch = DESCRIPTORS_BATCH,
 		.batch_least = DESCRIPTORS_LEAST,
@@ -189,7 +191,7 @@ KM_TABLE(port) = {
 	},
 	{
 		.object = "port",
-		.about = "Wait on a port for one event, which is signalled already.",
+		.about = "Wait on a port for one event that is already signalled.",
 		.via = "epoll_wait for an eventfd, level-triggered",
 		.batch = 4096,
 		.setup = open_watched,
@@ -199,8 +201,8 @@ KM_TABLE(port) = {
 	},
 	{
 		.object = "port",
-		.about = "Wait on a port for many events, which are all "
-			 "signalled already and all returned.",
+		.about = "Wait on a port for many events; all are already "
+			 "signalled and all are returned.",
 		.via = "epoll_wait for eventfds, level-triggered",
 		.batch = 4096,
 		.argument = counts,
@@ -212,8 +214,8 @@ KM_TABLE(port) = {
 	},
 	{
 		.object = "poll",
-		.about = "Wait without a port for many events, which are all "
-			 "signalled already and all returned.",
+		.about = "Wait without a port for many events; all are "
+			 "already signalled and all are returned.",
 		.via = "poll of eventfds",
 		.batch = 4096,
 		.argument = counts,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the benchmarks of this folder share. */
+/* Shared by the benchmarks in this folder. */
 #ifndef POSIX_H
 #define POSIX_H
 
@@ -8,14 +8,14 @@
 #include <string.h>
 
 /*
- * For code between stamps that is shared by being given constant functions:
- * they become part of it, and no indirect call is timed.
+ * For code between stamps that takes functions as parameters. They are
+ * constants, so the compiler inlines them and no indirect call is timed.
  */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /*
- * Why a benchmark cannot be set up: what failed, and the text of errno. It lasts
- * until the next call.
+ * Returns why a setup failed: what failed, and the text of errno. The string is
+ * valid until the next call.
  */
 static inline const char *why(const char *what)
 {

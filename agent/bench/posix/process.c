@@ -13,7 +13,7 @@
 
 #include "posix.h"
 
-/* exit(0), the smallest program: no library adds to the kernel's cost. */
+/* exit(0) is the smallest program: no library adds to the kernel's cost. */
 static const unsigned char code[] = {
 #if defined(__x86_64__)
 	0xb8, 0x3c, 0x00, 0x00, 0x00,	/* mov $60, %eax */
@@ -44,7 +44,10 @@ static int program = -1;
 static char *const arguments[] = { path, NULL };
 static char *const environment[] = { NULL };
 
-/* Memory that a child of fork shares until either writes to it. */
+/*
+ * Memory that the parent and a forked child share until one of them writes to
+ * it.
+ */
 static void *resident;
 static size_t resident_size;
 
@@ -55,7 +58,7 @@ static void forget_program(struct km_run *r)
 	program = -1;
 }
 
-/* A vforked child shares this stack: nothing here is changed by it. */
+/* A vforked child uses this stack, and changes nothing on it. */
 static __attribute__((noinline)) pid_t vfork_program(void)
 {
 	pid_t child = vfork();
@@ -67,7 +70,7 @@ static __attribute__((noinline)) pid_t vfork_program(void)
 	return child;
 }
 
-/* Whether the child ended as it should. */
+/* Whether the child exited successfully. */
 static bool wait_for(pid_t child)
 {
 	int status = 1;
@@ -99,7 +102,7 @@ static const char *make_program(struct km_run *r)
 	};
 
 	if (MACHINE == EM_NONE)
-		return "has no program for this architecture";
+		return "there is no test program for this architecture";
 	memcpy(p.code, code, sizeof(code));
 	program = memfd_create("kernmark", MFD_CLOEXEC);
 	if (program < 0)
@@ -108,7 +111,7 @@ static const char *make_program(struct km_run *r)
 	if (write(program, &p, sizeof(p)) != sizeof(p) ||
 	    !wait_for(vfork_program())) {
 		forget_program(r);
-		return "cannot carry out a program in memory: needs /proc, and "
+		return "cannot execute a program in memory: needs /proc, and "
 		       "sysctl vm.memfd_noexec below 2";
 	}
 	return NULL;
@@ -200,14 +203,14 @@ static void create_join(struct km_run *r)
 static const uint32_t megabytes[] = { 1, 16, 64, 0 };
 
 /*
- * The parent waits for its child once. A kernel that lets a woken thread run at
- * once, as it may without real-time priority, can add a switch.
+ * The parent waits for its child once. Without real-time priority, a woken
+ * thread may run at once, which can add a switch.
  */
 #define WAITS .switches = 1, .switches_most = 2
 
 /*
- * In a process of its own: the end of a child may not wake the agent's other
- * thread, and stacks that the C library keeps may not make later forks dearer.
+ * Runs in its own process, so that the end of a child does not wake the agent's
+ * other thread, and stacks that the C library keeps do not slow later forks.
  */
 #define ALONE KM_LOW, KM_OWN_PROCESS
 
@@ -226,18 +229,21 @@ KM_TABLE(process) = {
 			{
 				.name = "fork_exit_wait", .begin = 0, .end = 2,
 				WAITS,
-				.between = "the fork, to the return of the wait",
+				.between = "from the fork to the return of "
+					   "the wait",
 			},
 			{
 				.name = "fork", .begin = 0, .end = 1,
-				.between = "the fork, to its return in the parent",
+				.between = "from the fork to its return in "
+					   "the parent",
 			},
 		},
 	},
 	{
 		.object = "process",
-		.about = "The same with so many megabytes of touched memory, "
-			 "which the child shares until it exits.",
+		.about = "Fork a process that exits at once, and wait for it; "
+			 "it shares N megabytes of touched memory with its "
+			 "parent.",
 		.via = FORK_VIA,
 		.needs = KM_PROCESSES,
 		.argument = megabytes,
@@ -247,60 +253,63 @@ KM_TABLE(process) = {
 			{
 				.name = "fork_exit_wait.resident",
 				.begin = 0, .end = 2, WAITS,
-				.between = "the fork, to the return of the wait",
+				.between = "from the fork to the return of "
+					   "the wait",
 			},
 			{
 				.name = "fork.resident", .begin = 0, .end = 1,
-				.between = "the fork, to its return in the parent",
+				.between = "from the fork to its return in "
+					   "the parent",
 			},
 		},
 	},
 	{
 		.object = "process",
 		.about = "Start a program in a process that borrows its "
-			 "parent's memory, and wait for its end.",
+			 "parent's memory, and wait until it ends.",
 		.via = "vfork, execve, waitpid; " PROGRAM,
 		.needs = KM_PROCESSES,
 		.setup = make_program, .teardown = forget_program,
 		.role = { { vfork_exec, ALONE } },
 		.span = { {
 			.name = "vfork_exec", WAITS,
-			.between = "the vfork, to the return of the wait",
+			.between = "from the vfork to the return of the wait",
 		} },
 	},
 	{
 		.object = "process",
-		.about = "Start a program by the library's call, and wait for "
-			 "its end.",
+		.about = "Start a program with the C library's call, and wait "
+			 "until it ends.",
 		.via = "posix_spawn, waitpid; " PROGRAM,
 		.needs = KM_PROCESSES,
 		.setup = make_program, .teardown = forget_program,
 		.role = { { spawn, ALONE } },
 		.span = { {
 			.name = "spawn", WAITS,
-			.between = "the posix_spawn, to the return of the wait",
+			.between = "from the posix_spawn to the return of the wait",
 		} },
 	},
 	{
 		.object = "pthread",
-		.about = "Make a thread that returns at once, and wait for it.",
+		.about = "Create a thread that returns at once, and wait for it.",
 		.via = "pthread_create, pthread_join; default attributes, so "
-		       "that the C library may use a stack again",
+		       "the C library may reuse a stack",
 		.needs = KM_THREADS | KM_PROCESSES,
 		.role = { { create_join, ALONE } },
 		.span = {
 			{
 				.name = "create_join", .begin = 0, .end = 2,
 				WAITS,
-				.between = "the create, to the return of the join",
+				.between = "from the create to the return of "
+					   "the join",
 			},
 			{
 				.name = "create", .begin = 0, .end = 1,
-				.between = "the create, to its return",
+				.between = "from the create to its return",
 			},
 			{
 				.name = "join", .begin = 1, .end = 2,
-				.between = "the join, to its return",
+				.between = "from the join to its return",
 			},
 		},
 	},

@@ -14,13 +14,16 @@
 
 #define BYTES_MAX 65536
 
-/* What a side waits for in memory; shared with processes of their own. */
+/*
+ * What a side waits for in memory; shared between processes if they are
+ * separate.
+ */
 struct box {
 	uint32_t full;		/* futex word */
 	uint64_t number;
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
-	pid_t process;		/* of the side that reads this box */
+	pid_t process;		/* process of the side that reads this box */
 	uint32_t thread;
 };
 
@@ -68,7 +71,7 @@ static const char *pipes(struct km_run *r)
 	return NULL;
 }
 
-/* A pipe and an event counter both take and give eight bytes. */
+/* Pipes and event counters both carry eight bytes. */
 ALWAYS_INLINE bool wire_send(enum side from, uint64_t number)
 {
 	return write_all(wire[from].out, &number, sizeof(number));
@@ -90,8 +93,9 @@ static void wire_answer(struct km_run *r)
 }
 
 /*
- * Blocks of bytes: the answerer adds 1 to the number at the start and leaves
- * the one at the end, so that an answer proves both ends of the question.
+ * Blocks of bytes. The answerer increments the number at the start and keeps
+ * the one at the end, so an answer proves that both ends of the question
+ * arrived.
  */
 static uint64_t block[2][BYTES_MAX / sizeof(uint64_t)];
 
@@ -140,7 +144,7 @@ static const char *counters(struct km_run *r)
 	int there = eventfd(0, EFD_CLOEXEC), back = eventfd(0, EFD_CLOEXEC);
 
 	(void)r;
-	/* Both sides hold both; each closes the one that it reads. */
+	/* Both sides hold both descriptors; each closes the one it reads. */
 	wire[ANSWERER].in = there;
 	wire[ASKER].in = back;
 	if (there < 0 || back < 0)
@@ -150,7 +154,7 @@ static const char *counters(struct km_run *r)
 	return NULL;
 }
 
-/* Channels: pairs of sockets. */
+/* Channels: socket pairs. */
 
 static const char *sockets(int type)
 {
@@ -175,7 +179,7 @@ static const char *stream(struct km_run *r)
 	return sockets(SOCK_STREAM);
 }
 
-/* A call: its answer is known by the number of its transaction. */
+/* A call: its answer carries the same transaction number. */
 struct call {
 	uint64_t transaction;
 	uint64_t number;
@@ -218,7 +222,7 @@ static void call_answer(struct km_run *r)
 	answer(r, call_send, call_receive);
 }
 
-/* Ports: each side has an epoll that tells when its wire can be read. */
+/* Ports: each side has an epoll that reports when its wire is readable. */
 
 static const char *pollers(void)
 {
@@ -265,11 +269,11 @@ static void polled_answer(struct km_run *r)
 }
 
 /*
- * Remote procedure calls over a stream of bytes. The header says how much
- * follows and which procedure is called; an answer repeats it.
+ * Remote procedure calls over a stream of bytes. The header gives the length of
+ * the body and the procedure called; an answer repeats it.
  */
 struct header {
-	uint32_t length;	/* of the body, bytes */
+	uint32_t length;	/* of the body, in bytes */
 	uint32_t transaction;
 	uint64_t procedure;
 };
@@ -332,7 +336,7 @@ static long futex(uint32_t *word, int op, uint32_t value)
 	return syscall(SYS_futex, word, op, value, NULL, NULL, 0);
 }
 
-/* The side `from` fills the box of the other. */
+/* Side `from` fills the box of the other side. */
 ALWAYS_INLINE bool put(enum side from, uint64_t number, int scope)
 {
 	struct box *b = &box[!from];
@@ -423,7 +427,7 @@ static const char *shared_conditions(struct km_run *r)
 	return conditions(r, PTHREAD_PROCESS_SHARED);
 }
 
-/* Signalled without the mutex, which the other side takes first of all. */
+/* Signals without holding the mutex, because the other side locks it first. */
 ALWAYS_INLINE bool cond_send(enum side from, uint64_t number)
 {
 	struct box *b = &box[!from];
@@ -457,7 +461,7 @@ static void cond_answer(struct km_run *r)
 	answer(r, cond_send, cond_receive);
 }
 
-/* Queued signals, accepted by a side that has them blocked. */
+/* Queued signals, accepted by a side that blocks them. */
 
 static sigset_t only_signal(void)
 {
@@ -468,7 +472,9 @@ static sigset_t only_signal(void)
 	return set;
 }
 
-/* Tells the other side whom to signal, and waits to be told. */
+/*
+ * Tells the other side which thread to signal, and waits for its counterpart.
+ */
 static void meet(enum side me)
 {
 	const sigset_t set = only_signal();
@@ -518,17 +524,17 @@ static void signal_answer(struct km_run *r)
 static const uint32_t sizes[] = { 64, 1024, 4096, 16384, 65536, 0 };
 
 /*
- * Both sides run at one priority. Two that share a CPU switch twice, since
- * neither can find its answer before the other has run. On two CPUs a side can
- * find it before it has gone to sleep.
+ * Both sides have the same priority. Two sides that share a CPU switch twice,
+ * because neither can find its answer before the other has run. On two CPUs, a
+ * side may find it before it has gone to sleep.
  */
 #define ONE_CPU .between = PINGPONG_BETWEEN, .switches = 2
 #define TWO_CPUS .between = PINGPONG_BETWEEN, .switches_most = 2
 /* Here a side may also have to wait for either mutex. */
 #define TWO_CPUS_MUTEX .between = PINGPONG_BETWEEN, .switches_most = 6
 /*
- * Linux wakes the reader of a stream also when its peer has taken a message off
- * it. Without real-time priority that reader may run at once, in vain.
+ * Linux also wakes the reader of a stream when its peer has read a message from
+ * it. Without real-time priority that reader may run at once, for nothing.
  */
 #define ONE_CPU_STREAM ONE_CPU, .switches_most = 6
 #define TWO_CPUS_STREAM .between = PINGPONG_BETWEEN, .switches_most = 6
@@ -540,46 +546,51 @@ static const uint32_t sizes[] = { 64, 1024, 4096, 16384, 65536, 0 };
 
 #define CHANNEL \
 	.object = "roundtrip", \
-	.about = "A message through a pair of packet sockets, and its answer.", \
+	.about = "Send a message through a packet socket pair, and its answer " \
+		"back.", \
 	.via = "SOCK_SEQPACKET socketpair: write, read", \
 	.teardown = teardown
 
 #define CALL \
 	.object = "roundtrip", \
-	.about = "A message through a pair of packet sockets, and the one that " \
-		"answers its transaction.", \
+	.about = "Send a message through a packet socket pair, and receive " \
+		"the one " \
+		"that answers its transaction.", \
 	.via = "SOCK_SEQPACKET socketpair: sendmsg, recvmsg", \
 	.teardown = teardown
 
 #define CHANNEL_PORT \
 	.object = "roundtrip", \
-	.about = "A message through a pair of packet sockets, and its answer, " \
-		"each waited for in a port.", \
+	.about = "Send a message through a packet socket pair, and its answer " \
+		"back; " \
+		"each side waits in a port.", \
 	.via = "SOCK_SEQPACKET socketpair: write; epoll_wait, read", \
 	.teardown = teardown
 
 #define PORT \
 	.object = "roundtrip", \
-	.about = "A packet through a port, and its answer through another.", \
+	.about = "Send a packet through a port, and its answer through another.", \
 	.via = "eventfd in an epoll: write; epoll_wait, read", \
 	.teardown = teardown
 
 #define EVENTFD \
 	.object = "roundtrip", \
-	.about = "An event counter raised, and another in answer.", \
+	.about = "Raise an event counter, and another one in answer.", \
 	.via = "eventfd: write, read", \
 	.teardown = teardown
 
 #define PIPE \
 	.object = "roundtrip", \
-	.about = "Eight bytes through a pipe, and eight back through another.", \
+	.about = "Send eight bytes through a pipe, and eight back through " \
+		"another.", \
 	.via = "pipe: write, read", \
 	.teardown = teardown
 
 #define RPC \
 	.object = "roundtrip", \
-	.about = "A remote procedure call, the counterpart of one by FIDL: header " \
-		"and body laid out and sent; procedure, length and transaction " \
+	.about = "A remote procedure call, the counterpart of a FIDL call: " \
+		"build header " \
+		"and body and send them; procedure, length and transaction are " \
 		"compared.", \
 	.via = "SOCK_STREAM socketpair: write; read of the header, read of the " \
 		"body", \
@@ -587,20 +598,21 @@ static const uint32_t sizes[] = { 64, 1024, 4096, 16384, 65536, 0 };
 
 #define FUTEX \
 	.object = "roundtrip", \
-	.about = "A word filled and its waiter woken, and another in answer.", \
+	.about = "Fill a word and wake its waiter, and the same in answer.", \
 	.via = "FUTEX_WAKE, FUTEX_WAIT; private within one process", \
 	.teardown = teardown
 
 #define CONDVAR \
 	.object = "roundtrip", \
-	.about = "A condition signalled, and another in answer.", \
+	.about = "Signal a condition variable, and another one in answer.", \
 	.via = "pthread_cond_signal, pthread_cond_wait; process-shared between " \
 		"processes", \
 	.teardown = teardown
 
 #define SIGNAL \
 	.object = "roundtrip", \
-	.about = "A queued signal that its receiver waits for, and another in " \
+	.about = "Send a queued signal to a thread that waits for it, and one " \
+		"back in " \
 		"answer.", \
 	.via = "rt_tgsigqueueinfo, sigwaitinfo", \
 	.teardown = teardown
@@ -920,8 +932,8 @@ KM_TABLE(roundtrip) = {
 	},
 	{
 		.object = "roundtrip",
-		.about = "So many bytes through a pair of packet sockets, and "
-			 "as many back.",
+		.about = "Send N bytes through a packet socket pair, and as "
+			 "many back.",
 		.via = "SOCK_SEQPACKET socketpair: write, read",
 		.setup = channel, .teardown = teardown,
 		.needs = KM_THREADS | KM_PROCESSES,
@@ -934,7 +946,7 @@ KM_TABLE(roundtrip) = {
 	},
 	{
 		.object = "roundtrip",
-		.about = "So many bytes through a pipe, and as many back "
+		.about = "Send N bytes through a pipe, and as many back "
 			 "through another.",
 		.via = "pipe: write, read",
 		.setup = pipes, .teardown = teardown,

@@ -11,7 +11,9 @@
 
 #define PAGE 4096
 
-/* The run that the handlers stamp, and how often they were called in a sample. */
+/*
+ * The run that the handlers stamp, and the number of calls to them in a sample.
+ */
 static struct km_run *run;
 static volatile uint32_t calls;
 static volatile char *guarded;
@@ -22,7 +24,7 @@ static void handle(int number)
 	calls += number == SIGUSR1;
 }
 
-/* Opens the page, so that the load that was refused is carried out. */
+/* Makes the page accessible, so that the faulting load completes. */
 static void open_page(int number)
 {
 	stamp(run, 1);
@@ -143,31 +145,33 @@ KM_TABLE(signal) = {
 		.span = {
 			{
 				.name = "catch", .begin = 0, .end = 2,
-				.between = "the call that sends it, to its "
-					   "return behind the handler",
+				.between = "from the call that sends it to "
+					   "that call's return, after the "
+					   "handler",
 			},
 			{
 				.name = "delivery", .begin = 0, .end = 1,
-				.between = "the call that sends it, to the first "
-					   "instruction of the handler",
+				.between = "from the call that sends it to "
+					   "the first instruction of the "
+					   "handler",
 			},
 			{
 				.name = "return", .begin = 1, .end = 2,
-				.between = "the handler, to the return of the "
-					   "call that sent the signal",
+				.between = "from the handler to the return of "
+					   "the call that sent the signal",
 			},
 		},
 	},
 	{
 		.object = "signal",
-		.about = "A load from a page that may not be read is handled.",
-		.via = "SIGSEGV from a page of PROT_NONE",
+		.about = "Handle a load from an inaccessible page.",
+		.via = "SIGSEGV from a page with PROT_NONE",
 		.setup = with_page, .teardown = without_page,
 		.role = { { fault, KM_LOW, 0 } },
 		.span = { {
 			.name = "fault",
-			.between = "the load, to the first instruction of the "
-				   "handler",
+			.between = "from the load to the first instruction of "
+				   "the handler",
 		} },
 	},
 	{

@@ -36,7 +36,7 @@ static void write_read(struct km_run *r)
 KM_TABLE(socket) = {
 	{
 		.object = "socket",
-		.about = "Make a pair of stream sockets, and close both.",
+		.about = "Create a pair of stream sockets and close both.",
 		.via = SOCKET ", close",
 		.batch = DESCRIPTORS_BATCH,
 		.batch_least = DESCRIPTORS_LEAST,
@@ -44,13 +44,13 @@ KM_TABLE(socket) = {
 		.role = { { create_close, KM_LOW, 0 } },
 		.span = {
 			{ .name = "create", .between = "one socketpair" },
-			{ .name = "close", .between = "two closes, one for each end" },
+			{ .name = "close", .between = "two closes, one per end" },
 		},
 	},
 	{
 		.object = "socket",
-		.about = "Write bytes into a stream socket that nobody waits "
-			 "for, and read them in the same thread.",
+		.about = "Write bytes into a stream socket with no waiters, "
+			 "and read them in the same thread.",
 		.via = SOCKET ", write, read",
 		.batch = SMALL_BATCH,
 		.argument = small_sizes,
@@ -60,13 +60,14 @@ KM_TABLE(socket) = {
 		.role = { { write_read, KM_LOW, 0 } },
 		.span = {
 			{ .name = "write", .between = "one write" },
-			{ .name = "read", .between = "one read of as many bytes" },
+			{ .name = "read", .between = "one read of the same "
+						     "number of bytes" },
 		},
 	},
 	{
 		.object = "socket",
-		.about = "Write bytes into a stream socket that nobody waits "
-			 "for, and read them in the same thread.",
+		.about = "Write bytes into a stream socket with no waiters, "
+			 "and read them in the same thread.",
 		.via = SOCKET ", write, read",
 		.batch = LARGE_BATCH,
 		.argument = large_sizes,
@@ -76,7 +77,8 @@ KM_TABLE(socket) = {
 		.role = { { write_read, KM_LOW, 0 } },
 		.span = {
 			{ .name = "write", .between = "one write" },
-			{ .name = "read", .between = "one read of as many bytes" },
+			{ .name = "read", .between = "one read of the same "
+						     "number of bytes" },
 		},
 	},
 	{ 0 },

@@ -23,18 +23,19 @@ static void null(struct km_run *r)
 	}
 }
 
-/* A number that no kernel gives to a call. */
+/* A number that is no system call in any kernel. */
 #define NO_CALL (-1L)
-/* A number that no kernel gives to an operation on a futex. */
+/* A number that is no futex operation in any kernel. */
 #define NO_FUTEX_OP 127
 
-/* A filter of system calls (seccomp) may answer in the kernel's place. */
+/* A system call filter (seccomp) may answer instead of the kernel. */
 static const char *allows_no_call(struct km_run *r)
 {
 	(void)r;
 	if (syscall(NO_CALL) == -1 && errno == ENOSYS)
 		return NULL;
-	return "needs system call -1 to fail with ENOSYS, and something else answers it";
+	return "needs system call -1 to fail with ENOSYS, but a system call "
+	       "filter answers it";
 }
 
 static void crossing(struct km_run *r)
@@ -88,7 +89,7 @@ static void time_of_day(struct km_run *r)
 KM_TABLE(syscall) = {
 	{
 		.object = "syscall",
-		.about = "A system call that does nearly nothing.",
+		.about = "A system call that does almost nothing.",
 		.via = "getppid",
 		.batch = 4096,
 		.role = { { null, KM_LOW, 0 } },
@@ -96,8 +97,8 @@ KM_TABLE(syscall) = {
 	},
 	{
 		.object = "syscall",
-		.about = "Enter the kernel and return from it: the cheapest "
-			 "system call there is.",
+		.about = "Enter the kernel and return: the cheapest possible "
+			 "system call.",
 		.via = "system call number -1, which fails with ENOSYS",
 		.batch = 4096,
 		.setup = allows_no_call,
@@ -115,7 +116,7 @@ KM_TABLE(syscall) = {
 	{
 		.object = "syscall",
 		.about = "A system call that reads the time of day and stores it.",
-		.via = "gettimeofday, not by the vDSO",
+		.via = "gettimeofday, without the vDSO",
 		.batch = 4096,
 		.role = { { time_of_day, KM_LOW, 0 } },
 		.span = { { .name = "gettimeofday", .between = "one call" } },

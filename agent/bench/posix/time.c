@@ -11,7 +11,7 @@ static bool before(const struct timespec *a, const struct timespec *b)
 	       (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* A clock may stand still between two samples, but never go back. */
+/* A clock may stand still between two samples, but must never go backwards. */
 static void check_clock(struct km_run *r, bool right, struct timespec *last,
 			const struct timespec *t)
 {
@@ -73,7 +73,7 @@ static void thread_syscall(struct km_run *r)
 	by_kernel(r, CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* This clock is set by people and daemons, so it may go back. */
+/* People and daemons set this clock, so it may go backwards. */
 static void utc(struct km_run *r)
 {
 	struct timespec t;
@@ -106,7 +106,7 @@ static void utc_syscall(struct km_run *r)
 	}
 }
 
-#define LIBRARY " by the C library, which asks the vDSO and that, for some " \
+#define LIBRARY " through the C library, which uses the vDSO or, for some " \
 	"clocks, the kernel"
 #define KERNEL ", always a system call"
 
@@ -121,7 +121,7 @@ KM_TABLE(time) = {
 	},
 	{
 		.object = "time",
-		.about = "Read the time since boot from the kernel itself.",
+		.about = "Read the time since boot with a system call.",
 		.via = "clock_gettime(CLOCK_MONOTONIC)" KERNEL,
 		.batch = 4096,
 		.role = { { monotonic_syscall, KM_LOW, 0 } },
@@ -137,7 +137,7 @@ KM_TABLE(time) = {
 	},
 	{
 		.object = "time",
-		.about = "Read the time of day from the kernel itself.",
+		.about = "Read the time of day with a system call.",
 		.via = "clock_gettime(CLOCK_REALTIME)" KERNEL,
 		.batch = 4096,
 		.role = { { utc_syscall, KM_LOW, 0 } },
@@ -145,7 +145,7 @@ KM_TABLE(time) = {
 	},
 	{
 		.object = "time",
-		.about = "Read the CPU time that the calling thread has used.",
+		.about = "Read the CPU time used by the calling thread.",
 		.via = "clock_gettime(CLOCK_THREAD_CPUTIME_ID)" LIBRARY,
 		.batch = 4096,
 		.role = { { thread, KM_LOW, 0 } },
@@ -153,8 +153,8 @@ KM_TABLE(time) = {
 	},
 	{
 		.object = "time",
-		.about = "Read the CPU time that the calling thread has used "
-			 "from the kernel itself.",
+		.about = "Read the CPU time used by the calling thread with a "
+			 "system call.",
 		.via = "clock_gettime(CLOCK_THREAD_CPUTIME_ID)" KERNEL,
 		.batch = 4096,
 		.role = { { thread_syscall, KM_LOW, 0 } },

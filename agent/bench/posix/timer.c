@@ -71,7 +71,7 @@ static void delete_timers(struct km_run *r)
 		timer_delete(timer[--timers]);
 }
 
-/* The signal is never sent: each timer ends hours ahead. */
+/* Each timer expires hours later, so the signal is never sent. */
 static const char *create_timers(struct km_run *r)
 {
 	struct sigevent e = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM };
@@ -96,7 +96,7 @@ static struct timespec timespec_of(uint64_t ns)
 	};
 }
 
-/* One instant on the port's clock and on the kernel's. */
+/* One instant, on the port's clock and on the kernel's. */
 struct instant {
 	port_ticks ticks;
 	uint64_t ns;
@@ -116,10 +116,10 @@ static struct instant now(void)
 }
 
 /*
- * The ticks at a deadline between two instants. Both clocks are read before
- * and after, so that neither the calibrated frequency nor a correction of the
- * kernel's clock enters: the error is half of a reading of both, tens of
- * nanoseconds.
+ * Converts a deadline between two instants to ticks. Both clocks are read
+ * before and after it. So neither the calibrated frequency nor a correction of
+ * the kernel's clock matters: the error is half of a reading of both clocks,
+ * tens of nanoseconds.
  */
 static port_ticks ticks_at(uint64_t deadline, const struct instant *from,
 			   const struct instant *to)
@@ -130,8 +130,8 @@ static port_ticks ticks_at(uint64_t deadline, const struct instant *from,
 }
 
 /*
- * Sleeps past a deadline once per sample. The first stamp is the deadline; for
- * a relative sleep that is the instant of the reading and the time to sleep.
+ * Sleeps past a deadline once per sample. The first stamp is the deadline. For
+ * a relative sleep, that is the time of the reading plus the sleep time.
  */
 ALWAYS_INLINE void oversleep(struct km_run *r,
 			     bool (*sleep_until)(uint64_t deadline, uint64_t ns))
@@ -219,7 +219,10 @@ static void epoll_over(struct km_run *r)
 	oversleep(r, by_epoll);
 }
 
-/* An hour ahead: behind any other timer, so that no clock chip is set. */
+/*
+ * An hour ahead: later than any other timer, so no clock hardware is
+ * programmed.
+ */
 static const struct itimerspec hour = { .it_value.tv_sec = 3600 };
 static const struct itimerspec never;
 
@@ -283,17 +286,18 @@ static const uint32_t shortest[] = { 50, 0 };
 static const uint32_t millisecond[] = { 1000, 0 };
 
 /*
- * A sleep is one switch to whatever else the CPU has to do. The shortest may be
- * over before the thread has gone to sleep, as on a slow processor: there the
- * results alone prove that the deadline has passed.
+ * A sleep switches once, to whatever else the CPU has to do. The shortest sleep
+ * may end before the thread sleeps, for example on a slow processor. There only
+ * the results prove that the deadline has passed.
  */
-#define OVERSHOOT .between = "the deadline, converted by readings of both " \
-		"clocks before and behind the sleep, to the return of the call"
-#define OVERSHOOT_RELATIVE .between = "the end of the interval counted from a " \
+#define OVERSHOOT .between = "from the deadline, converted with readings of both " \
+		"clocks before and after the sleep, to the return of the call"
+#define OVERSHOOT_RELATIVE .between = "from the end of the interval, counted " \
+		"from a " \
 		"reading of the clock just before the call, to its return: " \
-		"part of the call is in it"
+		"includes part of the call"
 #define ABOUT_SLEEP .object = "sleep", \
-	.about = "How much later than asked a sleep of so many microseconds ends."
+	.about = "How much later than requested a sleep of N microseconds ends."
 
 KM_TABLE(timer) = {
 	{
@@ -342,21 +346,21 @@ KM_TABLE(timer) = {
 	},
 	{
 		ABOUT_SLEEP,
-		.via = "ppoll of no descriptor",
+		.via = "ppoll without descriptors",
 		.argument = shortest,
 		.role = { { ppoll_over, KM_LOW, 0 } },
 		.span = { { .name = "overshoot.ppoll", .switches_most = 1, OVERSHOOT_RELATIVE } },
 	},
 	{
 		ABOUT_SLEEP,
-		.via = "ppoll of no descriptor",
+		.via = "ppoll without descriptors",
 		.argument = millisecond,
 		.role = { { ppoll_over, KM_LOW, 0 } },
 		.span = { { .name = "overshoot.ppoll", .switches = 1, OVERSHOOT_RELATIVE } },
 	},
 	{
 		ABOUT_SLEEP,
-		.via = "epoll_wait on an empty set, whose time is in milliseconds",
+		.via = "epoll_wait on an empty set; its timeout is in milliseconds",
 		.argument = millisecond,
 		.setup = empty_poller, .teardown = close_all,
 		.role = { { epoll_over, KM_LOW, 0 } },
@@ -380,7 +384,7 @@ KM_TABLE(timer) = {
 	{
 		.object = "timer",
 		.about = "Arm a timer that will not expire, and disarm it.",
-		.via = "timer_settime of a timer that signals",
+		.via = "timer_settime of a timer that sends a signal",
 		.batch = TIMERS,
 		.setup = create_timers, .teardown = delete_timers,
 		.role = { { arm_timers, KM_LOW, 0 } },

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A connected pair of local sockets that never blocks and holds a whole sample. */
+/*
+ * A connected pair of local sockets that never blocks and can hold a whole
+ * sample.
+ */
 #ifndef UNIX_PAIR_H
 #define UNIX_PAIR_H
 
@@ -8,26 +11,27 @@
 #include <sys/socket.h>
 
 /*
- * What net.core.wmem_max is by default. The kernel doubles it, for its own
- * share: room for LARGE_BATCH messages of the largest size.
+ * The default of net.core.wmem_max in bytes. The kernel doubles it, for its own
+ * overhead. That is room for LARGE_BATCH messages of the largest size.
  */
 #define UNIX_PAIR_ROOM 212992
 
 /*
- * Setup of what makes pairs and closes them: the kernel frees them by RCU, whose
- * thread works at the priority of KM_LOW and in turns with it.
+ * Setup for benchmarks that create and close pairs. The kernel frees pairs by
+ * RCU. With PREEMPT_RT, its thread has the priority of KM_LOW and alternates
+ * with it.
  */
 static inline const char *pairs_are_freed(struct km_run *r)
 {
 	(void)r;
 	return port_preempt_rt() ?
-	       "with PREEMPT_RT closing a socket waits for a lock that the thread "
-	       "which frees the ones before it (rcuc) holds" : NULL;
+	       "with PREEMPT_RT, closing a socket waits for a lock held by "
+	       "the thread that frees earlier ones (rcuc)" : NULL;
 }
 
 /*
- * NULL, or why there is none. Non-blocking, so that a full buffer is a wrong
- * result and not a hang.
+ * Creates the pair in e. Returns NULL, or why it cannot. It does not block, so
+ * that a full buffer is a wrong result instead of a hang.
  */
 static inline const char *unix_pair(struct ends *e, int type)
 {
@@ -41,8 +45,8 @@ static inline const char *unix_pair(struct ends *e, int type)
 	    getsockopt(e->to, SOL_SOCKET, SO_SNDBUF, &room, &length) ||
 	    room < 2 * UNIX_PAIR_ROOM) {
 		close_ends(e);
-		return "needs a send buffer of 208 KiB: allow it by: "
-		       "sudo sysctl net.core.wmem_max=212992";
+		return "needs a send buffer of 208 KiB; allow it with: sudo "
+		       "sysctl net.core.wmem_max=212992";
 	}
 	return NULL;
 }

@@ -11,7 +11,7 @@
 
 #define ENTRIES 64
 
-/* The two rings, mapped. */
+/* The two mapped rings. */
 static struct {
 	int fd;
 	size_t ring_size, entries_size;
@@ -148,8 +148,7 @@ static const uint32_t counts[] = { 8, ENTRIES, 0 };
 KM_TABLE(uring) = {
 	{
 		.object = "uring",
-		.about = "Submit an operation that does nothing, wait for it and "
-			 "take its result.",
+		.about = "Submit a no-op, wait for it and take its result.",
 		.via = "io_uring_enter, IORING_OP_NOP",
 		.batch = 4096,
 		.setup = setup, .teardown = teardown,
@@ -158,14 +157,14 @@ KM_TABLE(uring) = {
 	},
 	{
 		.object = "uring",
-		.about = "Submit so many operations that do nothing in one call, "
-			 "wait for all and take their results.",
+		.about = "Submit N no-ops in one call, wait for all of them "
+			 "and take their results.",
 		.via = "io_uring_enter, IORING_OP_NOP",
 		.batch = 1024,
 		.argument = counts, .unit = KM_ITEMS,
 		.setup = setup, .teardown = teardown,
 		.role = { { nops, KM_LOW, 0 } },
-		.span = { { .name = "nops", .between = "all the operations" } },
+		.span = { { .name = "nops", .between = "all N operations" } },
 	},
 	{ 0 },
 };

@@ -69,8 +69,8 @@ static const uint32_t sizes[] = { 64, 1024, 32768, DESCRIPTORS_BYTES, 0 };
 KM_TABLE(vmo) = {
 	{
 		.object = "vmo",
-		.about = "Make a memory object of 4096 bytes, none of them "
-			 "backed by memory yet, and close it.",
+		.about = "Create a memory object of 4096 bytes, with no "
+			 "memory allocated yet, and close it.",
 		.via = "memfd_create and ftruncate, close",
 		.batch = DESCRIPTORS_BATCH,
 		.batch_least = DESCRIPTORS_LEAST,
@@ -82,8 +82,8 @@ KM_TABLE(vmo) = {
 	},
 	{
 		.object = "vmo",
-		.about = "Write into a memory object whose pages are all there, "
-			 "and read from it.",
+		.about = "Write into a memory object with all pages "
+			 "allocated, and read from it.",
 		.via = "pwrite, pread of a memfd",
 		.batch = 4096,
 		.argument = sizes,

@@ -6,7 +6,7 @@
 
 #include "posix.h"
 
-/* Set by the first thread, so that it is the first in every sample. */
+/* Set by the first thread, so that it goes first in every sample. */
 static uint32_t *begun;
 
 static const char *setup(struct km_run *r)
@@ -48,12 +48,12 @@ static void second(struct km_run *r)
 	}
 }
 
-#define BETWEEN "the yield, to the return of the other's"
+#define BETWEEN "from the yield to the return of the other thread's yield"
 
 KM_TABLE(yield) = {
 	{
 		.object = "yield",
-		.about = "Two threads of one priority take turns.",
+		.about = "Two threads of the same priority alternate.",
 		.via = PORT_VIA_YIELD,
 		.needs = KM_THREADS | KM_PRIORITY,
 		.setup = setup, .teardown = teardown,
@@ -71,7 +71,7 @@ KM_TABLE(yield) = {
 	},
 	{
 		.object = "yield",
-		.about = "Two processes of one priority take turns.",
+		.about = "Two processes of the same priority alternate.",
 		.via = PORT_VIA_YIELD,
 		.needs = KM_THREADS | KM_PRIORITY | KM_PROCESSES,
 		.setup = setup, .teardown = teardown,

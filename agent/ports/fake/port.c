@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Ticks that things take. */
+/* Duration of each operation in ticks. */
 enum {
 	READ = 2, TAKE = 20, GIVE = 30, SWITCH = 100, YIELD = 10,
 	CREATE = 300, CREATE_USER = 500, START = 40, SUSPEND = 50, RESUME = 60,
@@ -14,7 +14,7 @@ enum {
 struct seat {
 	void (*body)(struct km_run *r);
 	bool high;
-	const void *awaits;	/* a semaphore, or itself while it is stopped */
+	const void *awaits;	/* a semaphore, or itself when it is stopped */
 	uint32_t queued;	/* its place among threads of its priority */
 	bool done;
 	pthread_t id;
@@ -24,7 +24,7 @@ static struct {
 	port_ticks now;
 	uint32_t switches, queued, n;
 	struct km_run *run;
-	struct seat seat[PORT_THREADS + 1];	/* the last: a made thread */
+	struct seat seat[PORT_THREADS + 1];	/* the last: a created thread */
 	struct seat *running;	/* has the baton; NULL: the runner */
 	pthread_mutex_t lock;
 	pthread_cond_t passed;
@@ -61,13 +61,13 @@ port_ticks port_now(void)
 	return fake.now;
 }
 
-/* Whether a goes before b: by priority, then in the order of the queue. */
+/* Whether a runs before b: by priority, then in queue order. */
 static bool before(const struct seat *a, const struct seat *b)
 {
 	return a->high != b->high ? a->high : a->queued < b->queued;
 }
 
-/* The first thread that waits for it; of NULL, the first that can run. */
+/* The first thread waiting for this. NULL: the first that can run. */
 static struct seat *first(const void *awaited)
 {
 	struct seat *found = NULL;
@@ -79,7 +79,10 @@ static struct seat *first(const void *awaited)
 	return found;
 }
 
-/* Passes the baton to the first that can run; the runner has it when all ended. */
+/*
+ * Passes the baton to the first thread that can run, or to the runner after the
+ * last.
+ */
 static void pass(void)
 {
 	struct seat *self = fake.running, *next = first(NULL);
@@ -198,7 +201,7 @@ void port_thread_resume(struct port_thread *t)
 	reschedule();
 }
 
-/* It has given the lock and the baton away, and needs neither. */
+/* The thread has given up the lock and the baton, and needs neither. */
 void port_thread_reap(struct port_thread *t)
 {
 	pthread_join(t->seat->id, NULL);
@@ -212,7 +215,7 @@ void port_yield(void)
 	reschedule();
 }
 
-/* What goes wrong has gone wrong by the last sample. */
+/* Faults of the script show by the last sample. */
 void port_count(struct km_counts *until_now)
 {
 	until_now->switches = fake.switches;
@@ -232,7 +235,9 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 	fake.n = 0;
 	fake.switches = 0;
 	fake.running = NULL;
-	/* Until they are all there, none can take its seat: it waits for the lock. */
+	/*
+	 * No thread can take its seat until all exist: each waits for the lock.
+	 */
 	pthread_mutex_lock(&fake.lock);
 	for (uint32_t i = 0; i < n; i++)
 		seat(threads[i].role->body, threads[i].role->priority == KM_HIGH);
@@ -276,28 +281,30 @@ int main(void)
 	static struct km_memory memory;
 	struct km_options o = { .samples = 8, .epoch = 800, .burst = 6000 };
 
-	/* What there is. */
+	/* The catalog. */
 	introduce("list");
 	km_catalog();
 	km_bye();
 
-	/* All of it. */
+	/* All cases. */
 	introduce("run");
 	km_info("kernel", "a script");
-	km_info("flags", "a text that is longer than one record can hold, "
-		"so that it is continued in a second one, with the same name, "
-		"and read as one: 0123456789 abcdefghijklmnopqrstuvwxyz "
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZ %%%%%%%%%%%%%%%%%%%% and its end");
+	km_info("flags", "a text that is longer than one record can hold, so "
+			 "that it continues in a second one with the same "
+			 "name, and reads as one: 0123456789 "
+			 "abcdefghijklmnopqrstuvwxyz "
+			 "ABCDEFGHIJKLMNOPQRSTUVWXYZ %%%%%%%%%%%%%%%%%%%% and "
+			 "its end");
 	km_measure(NULL, &memory, &o);
 	km_bye();
 
-	/* Many values, in parts. */
+	/* Many values, in several parts. */
 	introduce("run");
 	o.samples = 100;
 	km_measure("script.spread", &memory, &o);
 	km_bye();
 
-	/* A budget that cuts the samples down. */
+	/* A budget that reduces the number of samples. */
 	introduce("run");
 	o.budget = 9000;
 	km_measure("script.spread", &memory, &o);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A kernel that is a script: its clock moves only as written here, and its
- * threads take turns by one rule. So every byte of a run is the same on every
- * machine, and tests/golden/fake.log holds them all.
+ * A scripted kernel. Its clock moves only as written here, and one rule decides
+ * which thread runs. So every byte of a run is the same on every machine, and
+ * tests/golden/fake.log holds them all.
  *
- * The threads of a benchmark's roles are POSIX threads of which one at a time
+ * The threads of a benchmark's roles are POSIX threads. Only one at a time
  * holds the baton.
  */
 #ifndef PORT_H
@@ -17,7 +17,7 @@ typedef uint32_t port_ticks;
 
 #define PORT_HAS (KM_THREADS | KM_PRIORITY | KM_SEMAPHORE | KM_SMP | \
 		  KM_USER | KM_KERNEL)
-/* So that the golden stream has some. */
+/* So that the golden stream contains idioms. */
 #define PORT_IDIOMS KM_SEMAPHORE
 #define PORT_THREADS 8
 #define PORT_STAMPS 256

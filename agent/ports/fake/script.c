@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "script.h"
 
-/* One sample: work of so many ticks. */
+/* One sample that takes this many ticks. */
 static void sample(struct km_run *r, port_ticks ticks)
 {
 	stamp(r, 0);
@@ -16,7 +16,7 @@ static void work(struct km_run *r)
 		sample(r, 200);
 }
 
-/* Every value once in 101 samples. */
+/* Every value occurs once in 101 samples. */
 static void spread(struct km_run *r)
 {
 	for_each_sample(r)
@@ -70,7 +70,7 @@ static void one_short(struct km_run *r)
 	r->samples++;
 }
 
-/* Parts carried out since the case began, its pilot's among them. */
+/* Parts run since the case began, including the pilot's. */
 static uint32_t parts;
 
 static void breaks_later(struct km_run *r)
@@ -162,9 +162,9 @@ static const char *cannot(struct km_run *r)
 {
 	(void)r;
 	return "a reason that is longer than one record can hold, so that it "
-	       "goes on in a second one of the same case; the reader joins "
-	       "them, and the place where they are divided is of no account: "
-	       "it may be in the middle of a word or of a number: 0123456789";
+	       "continues in a second one of the same case; the reader joins "
+	       "them, and the place of the cut does not matter: it may be in "
+	       "the middle of a word or of a number, as here: 0123456789";
 }
 
 static const uint32_t sizes[] = { 64, 1024, 0 };
@@ -176,7 +176,7 @@ static const uint32_t nine[] = { 9, 0 };
 
 const struct km_bench km_script[] = {
 	{
-		ENTRY("An argument in bytes, all of which arrive."),
+		ENTRY("An argument in bytes, and all of them arrive."),
 		SPAN("bytes.{from}"),
 		.batch = 16, .argument = sizes, .unit = KM_BYTES,
 		.role = { { copy, KM_LOW, 0 } },
@@ -188,7 +188,7 @@ const struct km_bench km_script[] = {
 		.role = { { copy, KM_LOW, 0 } },
 	},
 	{
-		ENTRY("Every sample has another value."),
+		ENTRY("Every sample has a different value."),
 		SPAN("spread"),
 		.role = { { spread, KM_LOW, 0 } },
 	},
@@ -199,14 +199,15 @@ const struct km_bench km_script[] = {
 		.role = { { work, KM_LOW, 0 } },
 	},
 	{
-		ENTRY("As many page faults as were declared."),
+		ENTRY("As many page faults as declared."),
 		SPAN("faults"),
 		.faults = 2,
 		.setup = two_faults_each,
 		.role = { { work, KM_LOW, 0 } },
 	},
 	{
-		ENTRY("Others force many context switches, and the kernel tells."),
+		ENTRY("Other threads force many context switches, and the "
+		      "kernel reports them."),
 		SPAN("preempted"),
 		.setup = preempt,
 		.role = { { work, KM_LOW, 0 } },
@@ -236,7 +237,7 @@ const struct km_bench km_script[] = {
 			{
 				.name = "wrong.switches.there.{pass}",
 				.switches = 1, .from = 0, .to = 1,
-				.between = "a take that blocks",
+				.between = "a blocking take",
 			},
 			{
 				.name = "wrong.switches.back.{pass}",
@@ -252,13 +253,13 @@ const struct km_bench km_script[] = {
 		.role = { { work, KM_LOW, 0 } },
 	},
 	{
-		ENTRY("A thread at another priority than asked."),
+		ENTRY("A thread with the wrong priority."),
 		SPAN("wrong.priority"),
 		.setup = demote,
 		.role = { { work, KM_LOW, 0 } },
 	},
 	{
-		ENTRY("Page faults that were declared and did not happen."),
+		ENTRY("Declared page faults that did not happen."),
 		SPAN("wrong.faults"),
 		.faults = 2,
 		.role = { { work, KM_LOW, 0 } },
@@ -270,7 +271,7 @@ const struct km_bench km_script[] = {
 		.role = { { copy_less, KM_LOW, 0 } },
 	},
 	{
-		ENTRY("Capabilities that the port has not."),
+		ENTRY("Capabilities that the port lacks."),
 		SPAN("absent.capability"),
 		.needs = KM_THREADS | KM_MUTEX | KM_IRQ,
 		.role = { { work, KM_LOW, 0 } },
@@ -282,7 +283,7 @@ const struct km_bench km_script[] = {
 		.role = { { work, KM_LOW, 0 } },
 	},
 	{
-		ENTRY("A setup that finds that it cannot run here."),
+		ENTRY("A setup that cannot run here."),
 		SPAN("absent.setup"),
 		.setup = cannot,
 		.role = { { work, KM_LOW, 0 } },
@@ -294,7 +295,7 @@ const struct km_bench km_script[] = {
 		.role = { { work, KM_LOW, KM_EACH } },
 	},
 	{
-		ENTRY("Threads that cannot be run to their end."),
+		ENTRY("Threads that cannot run to their end."),
 		SPAN("broken.run"),
 		.setup = break_run,
 		.role = { { work, KM_LOW, 0 } },

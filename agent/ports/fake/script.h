@@ -7,14 +7,14 @@
 
 extern const struct km_bench km_script[];
 
-/* A setup fills it in; port_run() empties it behind each part. */
+/* A setup fills it in. port_run() clears it after each part. */
 struct script {
-	const char *broken;	/* port_run() fails and says this */
+	const char *broken;	/* port_run() fails with this text */
 	uint32_t faults;	/* page faults counted */
 	uint32_t strayed, demoted;
-	uint32_t preempted;	/* so many more context switches, all forced */
+	uint32_t preempted;	/* additional context switches, all forced */
 	bool frozen;		/* the clock stands still */
-	uint32_t forgotten;	/* so many context switches are not counted */
+	uint32_t forgotten;	/* context switches not counted */
 };
 
 extern struct script script;

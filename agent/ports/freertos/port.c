@@ -5,14 +5,16 @@
 #include "machine.h"
 #include "order.h"
 
-/* The runner is above all; the kernel's idle task is below. */
+/* The runner is above all other tasks; the kernel's idle task is below. */
 enum { LOW = 1, HIGH, RUNNER };
 
-/* Words of the stacks. A user task's is a region of the MPU: a power of two. */
+/*
+ * Stack sizes in words. A user task's stack is an MPU region: a power of two.
+ */
 #define STACK_WORDS 160
 #define STACK_WORDS_USER 256
 #define STACK_WORDS_RUNNER 768
-/* Longest order. */
+/* Longest order in bytes. */
 #define ORDER_MAX 512
 
 uint8_t ucHeap[configTOTAL_HEAP_SIZE] __attribute__((section(".bss.heap"), aligned(8)));
@@ -29,19 +31,19 @@ struct seat {
 /* A kernel object of the part. */
 struct object {
 	void *handle;
-	bool group;	/* an event group, else a queue of some kind */
+	bool group;	/* an event group; otherwise a kind of queue */
 };
 
 static struct {
 	struct seat seat[PORT_THREADS];
-	volatile uint32_t left;		/* threads of the part that have not ended */
-	volatile uint32_t misplaced;	/* those in another mode than asked */
+	volatile uint32_t left;		/* threads that have not ended */
+	volatile uint32_t misplaced;	/* threads in the wrong mode */
 	SemaphoreHandle_t ended;	/* given by the last of them */
 	struct object object[PORT_OBJECTS + 4];
 	uint32_t objects;
-	bool full;			/* an object could not be made */
+	bool full;			/* an object could not be created */
 	struct port_irq *irq;
-	SemaphoreHandle_t idled;	/* given by the idle task when it is awaited */
+	SemaphoreHandle_t idled;	/* the awaited idle task gives it */
 	volatile bool await_idle;
 } port;
 
@@ -101,7 +103,7 @@ void port_assert_failed(const char *file, int line)
 	say(file);
 	say(":");
 	say(at + !*at);
-	die(": an assertion of the kernel failed");
+	die(": a kernel assertion failed");
 }
 #endif
 
@@ -109,7 +111,7 @@ void port_assert_failed(const char *file, int line)
 void vApplicationStackOverflowHook(TaskHandle_t task, char *name)
 {
 	(void)task, (void)name;
-	die("the kernel found that a stack overflowed");
+	die("the kernel found a stack overflow");
 }
 #endif
 
@@ -127,7 +129,7 @@ _Noreturn void __stack_chk_fail(void);
 
 _Noreturn void __stack_chk_fail(void)
 {
-	die("a canary on a stack was overwritten");
+	die("a stack canary was overwritten");
 }
 #endif
 
@@ -170,12 +172,15 @@ static UBaseType_t priority(const struct km_role *role)
 }
 
 #ifdef CONFIG_MPU
-/* What user tasks share, by arm.lds, and the stacks, one of them the made thread's. */
+/*
+ * Memory that user tasks share (see arm.lds), and the stacks. The last stack is
+ * for the thread that a benchmark creates.
+ */
 extern uint32_t shared_start[], shared_end[];
 static StackType_t stacks[PORT_THREADS + 1][STACK_WORDS_USER]
 	__attribute__((section(".stacks"), aligned(STACK_WORDS_USER * 4)));
 
-/* Makes a user task, which may use the objects of the part; NULL: no memory. */
+/* Creates a user task that may use the part's objects. NULL: out of memory. */
 static TaskHandle_t make_user_task(void (*body)(void *), void *argument,
 				   UBaseType_t level, StackType_t *stack)
 {
@@ -205,7 +210,9 @@ static TaskHandle_t make_user_task(void (*body)(void *), void *argument,
 
 #define STACK_OF(i) stacks[i]
 #else
-/* Without the MPU no thread is a user thread: the runner asks for none. */
+/*
+ * Without the MPU there are no user threads, so the runner never asks for one.
+ */
 static TaskHandle_t make_user_task(void (*body)(void *), void *argument,
 				   UBaseType_t level, StackType_t *stack)
 {
@@ -216,7 +223,7 @@ static TaskHandle_t make_user_task(void (*body)(void *), void *argument,
 #define STACK_OF(i) NULL
 #endif
 
-/* Makes a privileged task; NULL: no memory. */
+/* Creates a privileged task. NULL: out of memory. */
 static TaskHandle_t make_kernel_task(void (*body)(void *), void *argument,
 				     UBaseType_t level)
 {
@@ -233,7 +240,7 @@ static void sit(void *argument)
 
 	port.misplaced += board_user() != s->user;
 	s->body(s->run);
-	/* No interrupt comes that could wake another thread in between. */
+	/* No interrupt can wake another thread in between. */
 	if (!--port.left)
 		xSemaphoreGive(port.ended);
 	vTaskSuspend(NULL);
@@ -279,7 +286,7 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 		port.seat[i].task = NULL;
 	wrong = run_seats(threads, n, r);
 	counts->demoted += port.misplaced;
-	/* They have suspended themselves, or have not begun. */
+	/* They have suspended themselves, or have not started. */
 	for (uint32_t i = 0; i < n; i++) {
 		TaskHandle_t task = port.seat[i].task;
 
@@ -301,7 +308,7 @@ static void live(void *argument)
 	vTaskDelete(NULL);
 }
 
-/* A user task may not delete itself, only stop. */
+/* A user task cannot delete itself, only stop. */
 static void live_as_user(void *argument)
 {
 	struct port_thread *t = argument;
@@ -329,7 +336,7 @@ int port_thread_start(struct port_thread *t)
 	return 0;
 }
 
-/* What a task that deleted itself leaves behind, the idle task frees. */
+/* The idle task frees what a task leaves behind that deleted itself. */
 void port_thread_reap(struct port_thread *t)
 {
 	uint32_t before = port_switches;
@@ -340,17 +347,19 @@ void port_thread_reap(struct port_thread *t)
 	}
 	port.await_idle = true;
 	xSemaphoreTake(port.idled, portMAX_DELAY);
-	/* The benchmark did not ask for the switches to the idle task and back. */
+	/* The switches to the idle task and back are not the benchmark's. */
 	port_switches = before;
 }
 
 void vApplicationIdleHook(void);
 
-/* The idle task runs where it is awaited, or where nothing will ever run again. */
+/*
+ * The idle task runs when it is awaited, or when nothing will ever run again.
+ */
 void vApplicationIdleHook(void)
 {
 	if (!port.await_idle)
-		die("every thread waits: a wake was lost");
+		die("all threads are waiting: a wake-up was lost");
 	port.await_idle = false;
 	xSemaphoreGive(port.idled);
 }
@@ -388,8 +397,8 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 		const struct km_role *role = &b->role[i];
 
 		if (role->priority == KM_SLICED && !configUSE_TIME_SLICING)
-			return "this configuration has no time slices; "
-			       "the variant timeslicing has";
+			return "this configuration has no time slicing; use "
+			       "the variant timeslicing";
 		if (role->flags & KM_MADE && user & ~(1u << i))
 			return "privileged only: a user task cannot create tasks";
 		if (role->flags & KM_ENDS && user & 1u << i)
@@ -446,7 +455,7 @@ static void run_orders(void *argument)
 			session(&order);
 			continue;
 		}
-		complain("this is no order: ", wrong);
+		complain("wrong order: ", wrong);
 		if (board_emulated())
 			board_end(1);
 	} while (!board_emulated());

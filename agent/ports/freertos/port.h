@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * FreeRTOS. An operation is the call of the kernel's API that its manual names
- * for it; with the MPU the same calls pass the kernel's own checks.
+ * FreeRTOS. Each operation is the API call that the manual gives for it. With
+ * the MPU, the same calls go through the kernel's own checks.
  */
 #ifndef PORT_H
 #define PORT_H
@@ -43,15 +43,15 @@ static inline port_ticks port_now(void)
 }
 
 /*
- * Objects are made where their benchmark is set up and deleted when its part
- * is over, so that each part finds the heap as the first one did.
+ * Objects are created by the setup of a benchmark and deleted after its part.
+ * So each part finds the heap as the first one did.
  */
 QueueHandle_t port_keep_queue(QueueHandle_t queue);
 EventGroupHandle_t port_keep_group(EventGroupHandle_t group);
 
 #define PORT_VIA_THREAD "xTaskCreate below the creator's priority, " \
 	"vTaskPrioritySet, vTaskSuspend, vTaskResume, vTaskDelete; a user " \
-	"task by xTaskCreateRestricted"
+	"task with xTaskCreateRestricted"
 
 struct km_run;
 
@@ -114,7 +114,8 @@ static inline void port_sem_give(struct port_sem *s)
 
 #define PORT_VIA_MUTEX "a mutex, which always inherits priority: " \
 	"xSemaphoreTake, xSemaphoreGive; a recursive one: " \
-	"xSemaphoreTakeRecursive, xSemaphoreGiveRecursive; with the test which it is"
+	"xSemaphoreTakeRecursive, xSemaphoreGiveRecursive; includes testing " \
+	"the kind"
 
 enum port_mutex_kind { PORT_PLAIN, PORT_RECURSIVE, PORT_INHERIT };
 
@@ -201,7 +202,7 @@ static inline struct port_item *port_lifo_get(struct port_queue *q)
 }
 
 #define PORT_VIA_EVENTS "an event group: xEventGroupSetBits; to replace all, " \
-	"xEventGroupClearBits before it; xEventGroupWaitBits"
+	"xEventGroupClearBits first; xEventGroupWaitBits"
 
 struct port_events {
 	EventGroupHandle_t handle;
@@ -219,7 +220,7 @@ static inline void port_events_post(struct port_events *e, uint32_t bits)
 
 static inline void port_events_set(struct port_events *e, uint32_t bits)
 {
-	/* All that a group has: the kernel keeps the highest byte. */
+	/* All bits of a group: the kernel keeps the highest byte. */
 	xEventGroupClearBits(e->handle, ~bits & 0xffffff);
 	xEventGroupSetBits(e->handle, bits);
 }

@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
 # image.sh OUT KERNEL: builds the module and its user side for a kernel, and
-# writes what kernel that is to OUT/facts. KERNEL is one of Debian's (see
-# kernel.sh); `this`, the one that runs here; or a path, with a slash: of a
-# folder in which modules are built (a kernel's own, with arch/x86/boot/bzImage;
-# one with vmlinuz and build), or of a kernel, vmlinuz-RELEASE, whose modules are
-# built in /lib/modules/RELEASE/build.
+# writes to OUT/facts which kernel that is. KERNEL is one of
+#   a Debian kernel by name (see kernel.sh);
+#   `this`: the running kernel;
+#   a folder with a slash in its path where modules are built: a kernel's build
+#   folder with arch/x86/boot/bzImage, or a folder with vmlinuz and build;
+#   a kernel, vmlinuz-RELEASE, with a slash in its path; its modules are built in
+#   build next to it, or in /lib/modules/RELEASE/build.
 set -eu
 
 out=$1
@@ -19,7 +21,7 @@ die()
 	exit 1
 }
 
-# The first of these that is there.
+# Prints the first of these paths that exists.
 first()
 {
 	for path; do
@@ -39,7 +41,7 @@ this)
 	if [ -d "$path" ]; then
 		kdir=$(first "$path/build" "$path")
 		vmlinuz=$(first "$path/vmlinuz" "$path/arch/x86/boot/bzImage") ||
-			die "$path has neither vmlinuz nor arch/x86/boot/bzImage"
+			die "$path contains neither vmlinuz nor arch/x86/boot/bzImage"
 	else
 		vmlinuz=$path
 		release=$(basename "$path")
@@ -52,12 +54,12 @@ this)
 esac
 
 if [ "$kdir" ]; then
-	[ -e "$kdir/Makefile" ] || die "no modules can be built in $kdir: it has no Makefile"
-	# What is there may have been built anew under the same name.
+	[ -e "$kdir/Makefile" ] || die "cannot build modules in $kdir: it has no Makefile"
+	# The kernel may have been rebuilt under the same name.
 	rm -f "$out/kernmark.ko"
 	make -s -C "$port" OUT="$out" KDIR="$kdir" VMLINUZ="$vmlinuz"
 else
-	# One download of a kernel at a time.
+	# Only one download of a kernel at a time.
 	mkdir -p "$cache"
 	exec 9> "$cache/$kernel.lock"
 	flock 9

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only */
 /*
- * The operations in the kernel. Each is there as kernel_..., which returns an
- * error when the thread is killed while it blocks: that is what the ioctl
- * calls. As port_... it is what a kernel thread of a benchmark calls: a killed
- * one ends in it. On a kernel that does not preempt itself everywhere, what
- * wakes a thread returns before that runs, and a kernel thread has to offer the
- * CPU: cond_resched. A user thread loses it on its way back to user mode.
+ * The operations in kernel mode. Each exists as kernel_..., which the ioctl
+ * calls; it returns an error if the thread is killed while it blocks. It also
+ * exists as port_..., which a benchmark's kernel thread calls; a killed thread
+ * ends in it. On a kernel without full preemption, the call that wakes a thread
+ * returns before that thread runs. A kernel thread must then offer the CPU with
+ * cond_resched. A user thread loses it on its way back to user mode.
  */
 #ifndef PORT_KERNEL_H
 #define PORT_KERNEL_H
@@ -27,24 +27,24 @@
 #include <linux/version.h>
 #include <linux/wait.h>
 
-/* A killed kernel thread ends here. */
+/* Ends a killed kernel thread. wrong: nonzero if it was killed. */
 static inline void port_go_on(int wrong)
 {
 	if (unlikely(wrong))
 		kthread_complete_and_exit(NULL, 0);
 }
 
-/* Says why the part that runs has failed; the first reason is told. */
+/* Reports why the running part failed. Only the first reason is kept. */
 void kernel_failed(const char *why);
 
 /*
- * Makes a lock a class of its own, as a static one is: lockdep takes it for a
- * deadlock that a thread holds two of one class.
+ * Gives a lock its own lock class, as static locks have. Otherwise lockdep
+ * reports a deadlock if a thread holds two locks of one class.
  */
 #define kernel_own_class(lock) \
 	lockdep_set_class(lock, (struct lock_class_key *)(lock))
 
-/* port_lacks() keeps these from being called. */
+/* Never called, thanks to port_lacks(). */
 static inline int port_thread_create(struct port_thread *t,
 				     void (*body)(struct km_run *r),
 				     struct km_run *r)
@@ -76,8 +76,8 @@ static inline void port_yield(void)
 }
 
 /*
- * With PREEMPT_RT the lock of a wait queue is one that blocks, and a thread that
- * is woken runs into it at once. The kernel has simple wait queues for this.
+ * With PREEMPT_RT, the lock of a wait queue is a blocking lock, and a woken
+ * thread runs into it at once. The kernel has simple wait queues to avoid this.
  */
 #ifdef CONFIG_PREEMPT_RT
 struct kernel_waiters {
@@ -99,7 +99,7 @@ static inline void kernel_wake_all(struct kernel_waiters *w)
 	swake_up_all(&w->queue);
 }
 
-/* Wait until the condition holds; not 0: the thread was killed. */
+/* Waits until the condition holds. Nonzero: the thread was killed. */
 #define kernel_wait(w, condition) \
 	swait_event_interruptible_exclusive((w)->queue, condition)
 #define kernel_wait_exclusive(w, condition) kernel_wait(w, condition)
@@ -322,7 +322,7 @@ static inline void port_lifo_put(struct port_queue *q, struct port_item *item)
 	cond_resched();
 }
 
-/* NULL: the thread was killed. */
+/* Returns NULL if the thread was killed. */
 static inline struct port_item *kernel_queue_get(struct port_queue *q)
 {
 	struct kernel_queue *k = kernel_queue(q);
@@ -489,7 +489,7 @@ static inline struct kernel_irq *kernel_irq(struct port_irq *irq)
 	return (struct kernel_irq *)irq->room;
 }
 
-/* A timer that comes in hard interrupt context, on the CPU that starts it. */
+/* A timer that fires in hard interrupt context, on the CPU that starts it. */
 static inline void kernel_timer_init(struct hrtimer *timer,
 				     enum hrtimer_restart (*f)(struct hrtimer *))
 {
@@ -502,8 +502,8 @@ static inline void kernel_timer_init(struct hrtimer *timer,
 }
 
 /*
- * Starts it. So long that the thread spins when it comes, even if another
- * interrupt has kept the thread from it.
+ * Starts a timer of 200 us. That is long enough for the thread to spin when it
+ * fires, even if another interrupt delayed the thread.
  */
 static inline void kernel_timer_start(struct hrtimer *timer)
 {
@@ -512,7 +512,7 @@ static inline void kernel_timer_start(struct hrtimer *timer)
 
 const char *port_irq_attach(struct port_irq *irq);
 void port_irq_detach(struct port_irq *irq);
-/* Lets an interrupt come soon. */
+/* Schedules an interrupt for shortly after. */
 void kernel_irq_arm(struct port_irq *irq);
 
 static inline port_ticks port_irq_raise(struct port_irq *irq)

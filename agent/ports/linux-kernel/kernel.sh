@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
-# kernel.sh KERNEL CACHE: makes CACHE/KERNEL, which has Debian's kernel as
-# vmlinuz, what modules for it are built with as build/, and its release as
-# release. KERNEL is cloud, generic, rt or backports. Nothing is installed, and
-# no privilege is needed. What is there already is used as it is; remove the
-# folder to have the mirror's present version.
+# kernel.sh KERNEL CACHE: creates CACHE/KERNEL with a Debian kernel: the kernel
+# as vmlinuz, the files to build its modules with as build/, and its release as
+# release. KERNEL is cloud, generic, rt or backports. Installs nothing and needs
+# no privilege. An existing folder is used as it is; remove it to get the
+# mirror's current version.
 set -eu
 
 kernel=$1
@@ -24,14 +24,14 @@ cloud)		meta=linux-headers-cloud-amd64 ;;
 generic)	meta=linux-headers-amd64 ;;
 rt)		meta=linux-headers-rt-amd64 ;;
 backports)	meta=linux-headers-6.12-cloud-amd64 ;;
-*)		die "there is no kernel $kernel; there are: cloud generic rt backports" ;;
+*)		die "unknown kernel $kernel; available: cloud generic rt backports" ;;
 esac
 for program in apt-get apt-cache dpkg; do
 	command -v $program > /dev/null ||
 		die "Debian's kernels need $program; use KDIR= and VMLINUZ= instead"
 done
 
-# The packages that a package depends on and whose names match.
+# Prints the first package that a package depends on and whose name matches.
 depends()
 {
 	apt-cache depends --important "$1" 2> /dev/null |
@@ -39,13 +39,13 @@ depends()
 }
 
 headers=$(depends $meta '^linux-headers-') || headers=
-[ "$headers" ] || die "apt knows no $meta: run apt-get update as root, or use KDIR= and VMLINUZ="
+[ "$headers" ] || die "apt does not know $meta: run apt-get update as root, or use KDIR= and VMLINUZ="
 version=${headers#linux-headers-}
 common=$(depends "$headers" '^linux-headers-.*-common')
 kbuild=$(depends "$headers" '^linux-kbuild-')
 
 echo "kernel.sh: fetching Linux $version" >&2
-# A folder of its own: another may be at work on the same kernel.
+# In a separate folder: another process may be fetching the same kernel.
 work=$(mktemp -d "$cache/$kernel.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
@@ -53,20 +53,20 @@ mkdir "$work/deb"
 (cd "$work/deb" && apt-get -q download "linux-image-$version" "$headers" \
 	"$common" "$kbuild" > ../log 2>&1) || {
 	tail -n 3 "$work/log" >&2
-	die "the packages of Linux $version did not arrive: is there a network?" \
-		"Else name a kernel that is here with KDIR= and VMLINUZ="
+	die "could not download the packages of Linux $version: is there a network?" \
+		"Or use a local kernel with KDIR= and VMLINUZ="
 }
 for deb in "$work"/deb/*.deb; do
 	dpkg -x "$deb" "$work/root"
 done
 rm -r "$work/deb"
 
-# The headers name their common part by its place in an installed system.
+# The headers refer to their common part by its path on an installed system.
 src=usr/src/$headers
 sed "s|/usr/src/|$into/root/usr/src/|" "$work/root/$src/Makefile" > "$work/Makefile"
 mv "$work/Makefile" "$work/root/$src/Makefile"
 mv "$work/root/boot/vmlinuz-$version" "$work/vmlinuz"
-# The modules of Debian's own are most of it, and none is loaded.
+# Debian's own modules are most of the size, and none of them is loaded.
 rm -rf "$work/root/lib" "$work/root/boot"
 ln -s "root/$src" "$work/build"
 echo "$version" > "$work/release"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
 /*
- * The kernel's side: a device that runs kernel threads of a benchmark, carries
- * out operations for its user threads, and shares the benchmarks' variables.
- * One process has it at a time; when that ends, however it does, so do the
- * kernel threads. It changes no setting.
+ * The kernel side: a device that runs a benchmark's kernel threads, performs
+ * operations for its user threads, and shares the benchmarks' variables. Only
+ * one process can open it at a time. When that process ends, for whatever
+ * reason, the kernel threads end too. The module changes no setting.
  */
 #include <linux/cpu.h>
 #include <linux/miscdevice.h>
@@ -16,11 +16,11 @@
 #include "call.h"
 #include "shared.h"
 
-/* Largest object that an operation is for. */
+/* Size in bytes of the largest object that an operation works on. */
 #define OBJECT_MAX 256
 
 struct seat {
-	struct call_role part;		/* which role it is, of a kernel thread */
+	struct call_role part;		/* the role of a kernel thread */
 	struct task_struct *task;
 	bool kernel;
 	bool entered;
@@ -32,7 +32,7 @@ static struct {
 	uint32_t threads;
 	atomic_t entered, left;
 	enum { PART_GATHERS, PART_RUNS, PART_ABANDONED } part;
-	wait_queue_head_t changed;	/* entered or left */
+	wait_queue_head_t changed;	/* entered or left changed */
 	const struct km_bench *set_up;	/* and not yet torn down */
 } port = { .changed = __WAIT_QUEUE_HEAD_INITIALIZER(port.changed) };
 
@@ -136,7 +136,7 @@ void kernel_irq_arm(struct port_irq *irq)
 	kernel_timer_start(&kernel_irq(irq)->timer);
 }
 
-/* Of all threads that have taken a seat. */
+/* Context switches of all threads that have taken a seat. */
 static uint32_t switches(void)
 {
 	uint32_t sum = 0;
@@ -155,7 +155,10 @@ void port_count(struct km_counts *until_now)
 	until_now->switches = switches();
 }
 
-/* Takes a seat; returns when the part runs, or an error: it will not here. */
+/*
+ * Takes a seat. Returns 0 when the part runs, or an error if this thread shall
+ * not.
+ */
 static int enter(struct seat *s)
 {
 	int wrong = 0;
@@ -202,7 +205,7 @@ static int sit(void *argument)
 		found->cpu = raw_smp_processor_id();
 		leave();
 	}
-	/* The other side looks at it before it ends. */
+	/* The other side inspects the thread before it ends. */
 	for (;;) {
 		set_current_state(TASK_KILLABLE);
 		if (kthread_should_stop() || fatal_signal_pending(current))
@@ -231,7 +234,7 @@ static long make_kernel_thread(struct call_role which)
 	return task_pid_vnr(task);
 }
 
-/* With SIGKILL, a thread that blocks in its body ends too. */
+/* With kill, threads that block in their body end too. */
 static void end_threads(bool kill)
 {
 	for (uint32_t i = 0; i < port.threads; i++) {
@@ -255,7 +258,7 @@ void kernel_failed(const char *why)
 		strscpy(port_shared.wrong, why, sizeof(port_shared.wrong));
 }
 
-/* The part as the kernel's threads see it. */
+/* Sets up the part as the kernel's threads see it. */
 static void view(void)
 {
 	port_shared.kernel = port_shared.memory.run;
@@ -299,7 +302,7 @@ static long begin(uint64_t threads)
 	return 0;
 }
 
-/* What has entered already, or does so later, goes on. */
+/* Lets threads continue that have entered, or will enter later. */
 static void let_go(int part)
 {
 	smp_store_mb(port.part, part);
@@ -308,7 +311,10 @@ static void let_go(int part)
 			wake_up_process(port.seat[i].task);
 }
 
-/* The caller is above all of them, and none runs before it blocks. */
+/*
+ * The caller has a higher priority than all of them, so none runs before it
+ * blocks.
+ */
 static long run(void)
 {
 	long wrong;
@@ -317,7 +323,7 @@ static long run(void)
 				    atomic_read(&port.entered) == port.threads);
 	if (wrong)
 		return wrong;
-	/* No CPU goes away from under its threads. */
+	/* No CPU goes offline while the threads use it. */
 	cpus_read_lock();
 	let_go(PART_RUNS);
 	wrong = wait_event_killable(port.changed, !atomic_read(&port.left));
@@ -325,7 +331,9 @@ static long run(void)
 	return wrong;
 }
 
-/* At this distance in the shared section, and wholly in it. */
+/*
+ * Returns the object at this offset in the shared section, and never beyond it.
+ */
 static void *object(uint32_t distance)
 {
 	uint32_t last = port_shared_end - port_shared_start - OBJECT_MAX;
@@ -501,7 +509,10 @@ static int share(struct file *file, struct vm_area_struct *area)
 	return 0;
 }
 
-/* The variables hold the kernel's own objects: for who may load modules only. */
+/*
+ * The variables contain the kernel's own objects, so only those who may load
+ * modules can open the device.
+ */
 static int open(struct inode *inode, struct file *file)
 {
 	if (!capable(CAP_SYS_MODULE))

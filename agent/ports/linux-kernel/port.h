@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only */
 /*
- * Linux, kernel mode and user mode: one kernel object, used by threads of the
- * kernel, which call its functions, and by threads of a process, which reach
- * the same functions by an ioctl of the module. The benchmarks are compiled
- * twice, for the module (kernel.h) and for the process (user.h). What they keep
- * in variables lies at the same place of one section in both, and its pages
- * are shared.
+ * Linux in kernel mode and user mode. Kernel threads and the threads of a
+ * process use the same kernel objects. Kernel threads call the kernel's
+ * functions. User threads reach the same functions through an ioctl of the
+ * module. The benchmarks are compiled twice, for the module (kernel.h) and for
+ * the process (user.h). Their variables are at the same place of one section in
+ * both, whose pages are shared.
  */
 #ifndef PORT_H
 #define PORT_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #ifndef __x86_64__
-#error "this port knows x86-64 only"
+#error "this port supports x86-64 only"
 #endif
 
 typedef uint64_t port_ticks;
@@ -26,14 +26,14 @@ typedef uint64_t port_ticks;
 #define PORT_IDIOMS (KM_CONDVAR | KM_QUEUE | KM_STACK | KM_EVENTS)
 #define PORT_THREADS 65
 #define PORT_STAMPS 4096
-/* Locks that one thread holds at a time: lockdep has room for 48. */
+/* Locks that one thread holds at the same time: lockdep has room for 48. */
 #define PORT_OBJECTS 32
 
 #define PORT_CLOCK "tsc"
 
 /*
- * Instructions before it have finished and those after it have not begun, so
- * that a stamp divides what it stands between.
+ * Earlier instructions have finished and later ones have not started, so a
+ * stamp separates what comes before it from what comes after.
  */
 static inline port_ticks port_now(void)
 {
@@ -45,8 +45,9 @@ static inline port_ticks port_now(void)
 }
 
 /*
- * A part's km_run is there twice, for the kernel and, behind it, for the user
- * side: they differ in what address the samples have. A sample ends in both.
+ * A part has two km_run, one for the kernel and, right after it, one for the
+ * user side. They differ in the addresses of the samples. A sample ends in
+ * both.
  */
 #ifdef __KERNEL__
 #define PORT_RECORDED(r) ((r)[1].row += (r)->stamps, (r)[1].left--)
@@ -55,13 +56,13 @@ static inline port_ticks port_now(void)
 #endif
 
 /*
- * Room for the kernel's own objects, which the user side cannot know; module.c
- * checks that they fit. With lockdep they are twice as large.
+ * Room for the kernel's own objects, whose size the user side cannot know.
+ * module.c checks that they fit. With lockdep they are twice as large.
  */
 #define PORT_ROOM(bytes) uint64_t room[(bytes) / 8]
 
-#define PORT_VIA_THREAD "none: a kernel thread is made by kthreadd, not by " \
-	"its creator; kthread.* measures that"
+#define PORT_VIA_THREAD "none: kthreadd creates kernel threads, not their " \
+	"creator; kthread.* measures that"
 #define PORT_VIA_YIELD "kernel: yield; user: sched_yield"
 #define PORT_VIA_SEMAPHORE "struct semaphore: up, down_killable" PORT_VIA_MODES
 #define PORT_VIA_MUTEX "struct mutex: mutex_lock_killable, mutex_unlock; where " \
@@ -77,11 +78,11 @@ static inline port_ticks port_now(void)
 	"wait_event_killable" PORT_VIA_WAITERS
 #define PORT_VIA_HEAP "kmalloc(GFP_KERNEL), kfree"
 #define PORT_VIA_IRQ "kernel: irq_work_queue, an interrupt that the CPU sends " \
-	"itself; user: a hrtimer, while the thread reads the clock; the " \
+	"itself; user: an hrtimer, while the thread reads the clock; the " \
 	"handler calls complete, the waiter wait_for_completion_killable"
 #define PORT_VIA_WAITERS "; with PREEMPT_RT a simple wait queue, with the calls " \
 	"of linux/swait.h" PORT_VIA_MODES
-#define PORT_VIA_MODES "; behind what wakes, cond_resched in a kernel thread; " \
+#define PORT_VIA_MODES "; after a wake-up, a kernel thread calls cond_resched; " \
 	"a user thread calls them by ioctl"
 
 enum port_mutex_kind { PORT_PLAIN, PORT_RECURSIVE, PORT_INHERIT };
@@ -94,8 +95,8 @@ struct port_thread {
 
 struct port_irq {
 	volatile port_ticks at;
-	volatile uint32_t count;	/* interrupts that came, */
-	volatile uint32_t taken;	/* and those that a wait returned */
+	volatile uint32_t count;	/* interrupts so far */
+	volatile uint32_t taken;	/* and those that a wait has returned */
 	PORT_ROOM(192);
 };
 
@@ -112,7 +113,7 @@ struct port_cond {
 	PORT_ROOM(128);
 };
 
-/* What a queue links is the kernel's. */
+/* A queue links its items through the kernel's part. */
 struct port_item {
 	PORT_ROOM(16);
 	void *data;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
 /*
- * The user side: runs the cases, prints the records, and makes the user threads
- * of a benchmark. The kernel threads, and what all of them use, the module has.
+ * The user side: runs the cases, prints the records, and creates the user
+ * threads of a benchmark. The module has the kernel threads and the objects
+ * they all use.
  *
  *	kernmark-agent module=FILE [icount=SHIFT] [cpu=N] [parent=PID] list | run [...]
  *
- * What follows list or run is an order, as in order.h. icount= says that an
- * emulator runs this which counts an instruction as 2^SHIFT ns. As the first
- * process of a machine it takes the words behind `-- kernmark` of the kernel's
- * command line, prints to the debug console of the emulator, and switches off at
- * the end.
+ * The words from list or run on are an order, see order.h. With icount=, an
+ * emulator runs this that counts an instruction as 2^SHIFT ns. As the first
+ * process of a machine, it takes its words from after `-- kernmark` on the
+ * kernel's command line, prints to the emulator's debug console, and powers off
+ * at the end.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -37,23 +38,26 @@
 #include "order.h"
 #include "shared.h"
 
-/* SCHED_FIFO priorities: low ones, so that the machine's own threads come first. */
+/* SCHED_FIFO priorities, low so that the machine's own threads come first. */
 enum { FIFO_LOW = 1, FIFO_HIGH, FIFO_RUNNER };
 
-/* Parts last at most this long, and this much rest follows so much work. */
+/*
+ * Maximum length of a part; and a rest of REST_US follows REST_EVERY_US of
+ * work.
+ */
 #define BURST_US 50000
 #define REST_EVERY_US 40000
 #define REST_US 4000
-/* A sample of a batched operation lasts half of this at least. */
+/* A sample of a batched operation lasts at least half of this. */
 #define EPOCH_NS 20000
 #define STACK_SIZE (64 << 10)
-/* A real-time thread that does not block for so long is ended by the kernel. */
+/* The kernel ends a real-time thread that has not blocked for this long. */
 #define FUSE_US 1000000
-/* The word behind which the kernel's command line has the words of this. */
+/* The kernel's command line has this program's words after this one. */
 #define MARK "kernmark"
-/* Longest order. */
+/* Longest order in bytes. */
 #define ORDER_MAX 2048
-/* The port of the emulator's debug console. */
+/* The I/O port of the emulator's debug console. */
 #define DEBUG_CONSOLE 0xe9
 
 struct seat {
@@ -65,18 +69,18 @@ struct seat {
 };
 
 static char stacks[PORT_THREADS][STACK_SIZE] __attribute__((aligned(4096)));
-/* Records that are not written yet. */
+/* Records not written yet. */
 static char output[1 << 16];
 
 static struct {
 	struct seat seat[PORT_THREADS];
 	int cpu;
 	port_ticks hz;		/* of the clock */
-	bool counts;		/* its ticks stand for instructions */
+	bool counts;		/* its ticks count instructions */
 	port_ticks rested;
 	bool first_process;
 	const char *module;
-	size_t used;		/* bytes of output */
+	size_t used;		/* bytes of output in use */
 } port = { .cpu = -1 };
 
 uint32_t port_shift;
@@ -89,7 +93,10 @@ static void flush(void)
 
 	port.used = 0;
 	if (port.first_process) {
-		/* Only meanwhile: a thread with ports is dearer to switch to. */
+		/*
+		 * Only for now: switching to a thread with I/O ports costs
+		 * more.
+		 */
 		if (ioperm(DEBUG_CONSOLE, 1, 1))
 			return;
 		__asm__ volatile("rep outsb"
@@ -116,7 +123,7 @@ void port_write(const char *bytes, size_t n)
 	port.used += n;
 }
 
-/* The first process may not end: the kernel would panic. */
+/* The first process must not end: the kernel would panic. */
 static _Noreturn void end(int status)
 {
 	flush();
@@ -133,7 +140,8 @@ static _Noreturn void die(const char *what, const char *why)
 
 void port_call_failed(void)
 {
-	die("an operation failed", "the module is not of this agent, or the thread is killed");
+	die("an operation failed", "the module belongs to another build of "
+				   "the agent, or the thread was killed");
 }
 
 static port_ticks ticks_of_us(uint32_t us)
@@ -151,7 +159,7 @@ static int policy(enum km_priority priority)
 	return priority == KM_SLICED ? SCHED_RR : SCHED_FIFO;
 }
 
-/* Asks the kernel how a thread ran; 0 is the calling one. */
+/* Asks the kernel how a thread ran; task 0 is the calling thread. */
 static void inspect(const struct seat *s, pid_t task, int cpu, struct km_counts *c)
 {
 	enum km_priority priority = s->thread->role->priority;
@@ -179,7 +187,7 @@ static void *take_seat(void *argument)
 	return NULL;
 }
 
-/* What failed and why; it lasts until the next call. */
+/* Returns what failed and why. The string is valid until the next call. */
 static const char *failed(const char *what, int error)
 {
 	static char text[160];
@@ -204,10 +212,13 @@ static const char *start_user(struct seat *s)
 	pthread_attr_setschedparam(&attr, &p);
 	wrong = pthread_create(&s->id, &attr, take_seat, s);
 	pthread_attr_destroy(&attr);
-	return wrong ? failed("a user thread could not be made", wrong) : NULL;
+	return wrong ? failed("could not create a user thread", wrong) : NULL;
 }
 
-/* Names a role to the module, by its place in the tables, which it has too. */
+/*
+ * Identifies a role to the module, by its place in the tables that both sides
+ * have.
+ */
 static uint32_t packed(const struct km_role *role, uint32_t seat)
 {
 	for (uint32_t t = 0; port_tables[t]; t++)
@@ -240,16 +251,16 @@ static const char *start_kernel(struct seat *s)
 			      packed(s->thread->role, s->number));
 
 	if (task < 0)
-		return failed("a kernel thread could not be made", (int)-task);
+		return failed("could not create a kernel thread", (int)-task);
 	s->task = (pid_t)task;
 	if (!cpus_pin(s->task, port.cpu) ||
 	    sched_setscheduler(s->task, policy(s->thread->role->priority), &p))
-		return failed("a kernel thread could not be pinned at its priority",
+		return failed("could not pin a kernel thread or set its priority",
 			      errno);
 	return NULL;
 }
 
-/* The module knows the threads of either side. */
+/* The module counts the threads of both sides. */
 void port_count(struct km_counts *until_now)
 {
 	until_now->switches = (uint32_t)port_operate(CALL_COUNT, port_shared_start, 0);
@@ -258,7 +269,7 @@ void port_count(struct km_counts *until_now)
 void kernel_only(struct km_run *r)
 {
 	(void)r;
-	die("a benchmark of the kernel alone", "it runs in the module");
+	die("a benchmark for kernel mode only", "it runs in the module");
 }
 
 const char *kernel_only_setup(struct km_run *r)
@@ -267,7 +278,7 @@ const char *kernel_only_setup(struct km_run *r)
 	return NULL;
 }
 
-/* Ends the threads of a part of which some could not be made. */
+/* Ends the threads of a part if some could not be created. */
 static void abandon(uint32_t begun)
 {
 	port_operate(CALL_ABANDON, port_shared_start, 0);
@@ -282,10 +293,11 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 {
 	const char *wrong;
 
-	/* A reader sees which case has begun, should it never end. */
+	/* Shows the reader which case has begun, in case it never ends. */
 	flush();
 	if (port_call(CALL_BEGIN, port_shared_start, n))
-		die("CALL_BEGIN", "the module is not of this agent");
+		die("CALL_BEGIN", "the module belongs to another build of the "
+				  "agent");
 	for (uint32_t i = 0; i < n; i++) {
 		struct seat *s = &port.seat[i];
 
@@ -310,7 +322,7 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 		counts->demoted += s->counts.demoted;
 	}
 	port_operate(CALL_END, port_shared_start, 0);
-	/* Where the side that records is the module, the other says nothing. */
+	/* If the module's side records, the other side's counts are 0. */
 	for (uint32_t i = 0; i < 2; i++)
 		r->count[i].switches += port_shared.kernel.count[i].switches;
 	r->wrong += port_shared.kernel.wrong;
@@ -319,8 +331,8 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 }
 
 /*
- * A real-time thread that never rests is stopped by the kernel for 50 ms of
- * every second (sched_rt_runtime_us), in the middle of a sample.
+ * The kernel stops a real-time thread that never rests for 50 ms of every
+ * second (sched_rt_runtime_us), in the middle of a sample.
  */
 void port_rest(void)
 {
@@ -344,16 +356,16 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 {
 	for (uint32_t i = 0; i < KM_ROLES && b->role[i].body; i++)
 		if (b->role[i].flags & KM_MADE)
-			return "a kernel thread is made by kthreadd, not by its "
-			       "creator; linux-user makes user threads";
+			return "kthreadd creates kernel threads, not their "
+			       "creator; linux-user creates user threads";
 	if (b->needs & KM_CONDVAR && b->role[0].flags & KM_EACH && preempt_rt())
-		return "with PREEMPT_RT a broadcast lets each thread run "
+		return "with PREEMPT_RT, a broadcast lets each thread run "
 		       "before it wakes the next";
 	if (strstr(b->span[0].name, "recursive"))
 		return "the kernel has no recursive mutex";
 	if (user && b->needs & KM_HEAP)
-		return "privileged only: a user thread has no kmalloc; its own "
-		       "heap is measured by linux-user";
+		return "privileged only: a user thread has no kmalloc; "
+		       "linux-user measures its own heap";
 	return NULL;
 }
 
@@ -361,13 +373,14 @@ static const char *why_not_loaded(void)
 {
 	switch (errno) {
 	case EPERM:
-		return "not permitted: run it as root; a kernel under lockdown "
-		       "(/sys/kernel/security/lockdown) takes no module of yours";
+		return "not permitted: run it as root; a kernel under "
+		       "lockdown (/sys/kernel/security/lockdown) rejects your "
+		       "own modules";
 	case ENOKEY:
 	case EKEYREJECTED:
-		return "this kernel takes only signed modules";
+		return "this kernel accepts only signed modules";
 	case EEXIST:
-		return "another run has it";
+		return "another run is using it";
 	case ENOEXEC:
 		return "it was built for another kernel; build it with "
 		       "KDIR=/lib/modules/$(uname -r)/build";
@@ -380,13 +393,13 @@ static void unload(void)
 	syscall(SYS_delete_module, CALL_DEVICE, O_NONBLOCK);
 }
 
-/* One that a killed run left is not used: it may be another build. */
+/* Unloads a module that a killed run left behind: it may be another build. */
 static void load(void)
 {
 	int file;
 
 	if (!port.module)
-		die("which module is to be loaded", "say module=FILE");
+		die("no module given", "use module=FILE");
 	file = open(port.module, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
 		die(port.module, strerror(errno));
@@ -405,7 +418,8 @@ static void open_device(void)
 		die("/dev/" CALL_DEVICE, strerror(errno));
 	if (mmap(port_shared_start, size, PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_FIXED, port_device, 0) == MAP_FAILED)
-		die("mmap", errno == EINVAL ? "the module is not of this agent" :
+		die("mmap", errno == EINVAL ? "the module belongs to another "
+					      "build of the agent" :
 		    strerror(errno));
 	if (mlockall(MCL_CURRENT))
 		die("mlockall", strerror(errno));
@@ -421,7 +435,7 @@ static void claim_cpu(void)
 		if (cpus_have(&allowed, i))
 			port.cpu = i;
 	if (!cpus_pin(0, port.cpu))
-		die("cannot run on the CPU that was asked for", strerror(errno));
+		die("cannot run on the requested CPU", strerror(errno));
 }
 
 static void claim_clock(void)
@@ -429,12 +443,13 @@ static void claim_clock(void)
 	long khz = port_call(CALL_KHZ, port_shared_start, 0);
 
 	if (khz == -EOPNOTSUPP)
-		die("this machine", "a guest of Xen's paravirtualisation is not "
-		    "measured: its page tables and interrupts are calls to Xen");
+		die("this machine", "a paravirtualised Xen guest cannot be "
+				    "measured: its page tables and interrupts "
+				    "are calls to Xen");
 	if (khz <= 0 && !port.counts)
-		die("the TSC", "the kernel says that it is no clock on this "
-		    "machine: see dmesg for \"tsc\"");
-	/* An emulator's tick, and its instruction, is a time of its own making. */
+		die("the TSC", "the kernel does not use it as a clock on this "
+			       "machine: see dmesg for \"tsc\"");
+	/* An emulator's ticks and instructions follow its own time. */
 	port.hz = port.counts ? 1000000000 : (port_ticks)khz * 1000;
 }
 
@@ -448,7 +463,7 @@ static void claim_priority(void)
 		die("real-time priority", strerror(errno));
 }
 
-/* Dies with the tool that started it, however that ends. */
+/* Dies with the tool that started it, however that tool ends. */
 static void follow(uint32_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
@@ -517,7 +532,7 @@ static void session(char *text)
 	unload();
 }
 
-/* What a machine's first process has to make for itself. */
+/* Sets up what a machine's first process does not have yet. */
 static void be_first(void)
 {
 	port.first_process = true;
@@ -542,7 +557,9 @@ static uint32_t number(const char *word, const char *value, uint32_t most)
 	return n;
 }
 
-/* Whether the word is of this program, and not of the order. */
+/*
+ * Consumes a word for this program. Returns false if it belongs to the order.
+ */
 static bool own_word(const char *word)
 {
 	const char *value;
@@ -561,8 +578,9 @@ static bool own_word(const char *word)
 }
 
 /*
- * The words behind the mark. In front of it Linux has put those of its command
- * line that it does not know, as what only its boot loader understands.
+ * Returns the words after the mark. Before it, Linux puts the words of its
+ * command line that it does not know, for example those that only the boot
+ * loader uses.
  */
 static char **behind_mark(char **word)
 {
@@ -570,7 +588,11 @@ static char **behind_mark(char **word)
 		if (!strcmp(*word, MARK))
 			return word + 1;
 	die("the kernel's command line", "it does not end in `-- " MARK " ORDER`; "
-	    "is there another `--` in it?");
+									"does "
+									"it "
+									"contain "
+									"another "
+									"`--`?");
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only */
-/* The operations in user mode: each is one ioctl of the module's device. */
+/* The operations in user mode. Each is one ioctl of the module's device. */
 #ifndef PORT_USER_H
 #define PORT_USER_H
 
@@ -9,7 +9,9 @@
 
 #include "call.h"
 
-/* The clock's ticks, shifted right by this, count the unit of the stream. */
+/*
+ * The clock's ticks shifted right by this are counts in the unit of the stream.
+ */
 extern uint32_t port_shift;
 #undef PORT_COUNT
 #define PORT_COUNT(ticks) ((ticks) >> port_shift)
@@ -17,7 +19,7 @@ extern uint32_t port_shift;
 /* The module's device. */
 extern int port_device;
 
-/* A call without a return value from which the thread can go on. */
+/* Reports a failed call after which the thread cannot continue. */
 _Noreturn void port_call_failed(void);
 
 static inline uint64_t port_distance(const void *object)
@@ -30,7 +32,7 @@ static inline void *port_object(uint64_t distance)
 	return port_shared_start + distance;
 }
 
-/* The ioctl, without what a C library does around it. */
+/* The ioctl, without the C library's wrapper. */
 static inline long port_call(enum call number, const void *object, uint64_t value)
 {
 	long result;
@@ -43,7 +45,7 @@ static inline long port_call(enum call number, const void *object, uint64_t valu
 	return result;
 }
 
-/* An operation, which fails only in a thread that is killed. */
+/* An operation. It only fails if the thread is killed. */
 static inline uint64_t port_operate(enum call number, const void *object,
 				    uint64_t value)
 {
@@ -54,14 +56,14 @@ static inline uint64_t port_operate(enum call number, const void *object,
 	return (uint64_t)result;
 }
 
-/* Benchmarks are set up in the module. */
+/* The module sets up the benchmarks. */
 struct km_bench;
 const char *port_setup(const struct km_bench *b);
 void port_teardown(const struct km_bench *b);
 #define PORT_SETUP(b, r) port_setup(b)
 #define PORT_TEARDOWN(b, r) port_teardown(b)
 
-/* port_lacks() keeps these from being called. */
+/* Never called, thanks to port_lacks(). */
 static inline int port_thread_create(struct port_thread *t,
 				     void (*body)(struct km_run *r),
 				     struct km_run *r)
@@ -146,7 +148,7 @@ static inline void port_cond_broadcast(struct port_cond *c)
 	port_operate(CALL_COND_BROADCAST, c, 0);
 }
 
-/* port_lacks() keeps these from being called, too. */
+/* Never called either, thanks to port_lacks(). */
 static inline void *port_malloc(size_t size)
 {
 	(void)size;
@@ -191,7 +193,7 @@ static inline void port_stack_init(struct port_stack *s, uintptr_t *word,
 	__asm__ volatile("" : : "r"(word));
 }
 
-/* Words of 32 bits: more has no room in the call. */
+/* Words have 32 bits: the call has no room for more. */
 static inline void port_stack_push(struct port_stack *s, uintptr_t word)
 {
 	port_operate(CALL_STACK_PUSH, s, word);
@@ -239,7 +241,7 @@ static inline void port_irq_detach(struct port_irq *irq)
 	(void)irq;
 }
 
-/* It is to come in user mode, and so a while after the call. */
+/* The interrupt must come in user mode, so it comes a while after the call. */
 static inline port_ticks port_irq_raise(struct port_irq *irq)
 {
 	uint32_t before = irq->count;
@@ -249,7 +251,10 @@ static inline port_ticks port_irq_raise(struct port_irq *irq)
 	do
 		now = port_now();
 	while (irq->count == before);
-	/* Between this reading and the look at the count: the next is behind it. */
+	/*
+	 * The interrupt came between this reading and the check of the count:
+	 * read again.
+	 */
 	return now > irq->at ? now : port_now();
 }
 

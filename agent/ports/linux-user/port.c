@@ -22,20 +22,22 @@
 #include "linux.h"
 #include "order.h"
 
-/* SCHED_FIFO priorities: low ones, so that the machine's own threads come first. */
+/* SCHED_FIFO priorities, low so that the machine's own threads come first. */
 enum { FIFO_LOW = 1, FIFO_HIGH, FIFO_RUNNER };
 
-/* This much rest follows so much work. */
+/* A rest of REST_US follows REST_EVERY_US of work. */
 #define REST_EVERY_US 40000
 #define REST_US 4000
-/* So many threads end between rests: the kernel frees them only in a rest. */
+/*
+ * Number of ended threads between rests: the kernel frees them only in a rest.
+ */
 #define REST_EVERY_THREADS 64
-/* A real-time thread that does not block for so long is ended by the kernel. */
+/* The kernel ends a real-time thread that has not blocked for this long. */
 #define FUSE_US 1000000
-/* Of each thread of a part; a multiple of any page size. */
+/* For each thread of a part; a multiple of any page size. */
 #define STACK_SIZE (64 << 10)
 
-/* One measured part: its threads wait at the gate until all are there. */
+/* One measured part. Its threads wait at the gate until all have arrived. */
 struct gate {
 	uint32_t arrived, open;
 	pid_t recorder;		/* the process that records the samples */
@@ -55,11 +57,11 @@ static struct {
 	int cpu, other;
 	bool realtime;
 	int realtime_errno;
-	int unlocked;		/* why its memory may be paged out; 0: it may not */
+	int unlocked;		/* errno of mlockall(); 0: it succeeded */
 	port_ticks hz;
 	port_ticks rested;
-	uint32_t reaped;	/* threads made by the benchmark that ended */
-	int32_t uncounted;	/* context switches of this part to add */
+	uint32_t reaped;	/* ended threads that the benchmark created */
+	int32_t uncounted;	/* context switches to add to this part */
 	struct gate *gate;	/* shared with the processes of a part */
 	char *stacks;
 } port;
@@ -130,7 +132,7 @@ static void inspect(const struct seat *s, struct km_counts *c)
 		c->demoted++;
 }
 
-/* What the kernel has counted for this process, or this thread, until now. */
+/* Reads the kernel's counts so far, for this process or thread. */
 static void count(int whose, struct km_counts *c)
 {
 	struct rusage now;
@@ -143,7 +145,9 @@ static void count(int whose, struct km_counts *c)
 	c->faults = (uint32_t)(now.ru_minflt + now.ru_majflt);
 }
 
-/* The kernel tells a process what it counted for all threads of it, and no others. */
+/*
+ * The kernel reports to a process the counts of all its threads, and no others.
+ */
 void port_count(struct km_counts *until_now)
 {
 	port.gate->recorder = getpid();
@@ -172,8 +176,8 @@ static void *take_seat(void *arg)
 }
 
 /*
- * What belongs to the samples but for the lead-in, of what was counted in all.
- * Rounded up: a thread that ends with its last sample may have had one less.
+ * The samples' share of a count, without the lead-in. Rounds up: a thread that
+ * ends with its last sample may have one less.
  */
 static uint32_t share(uint32_t counted, const struct km_run *r)
 {
@@ -251,7 +255,7 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 	struct gate *g = port.gate;
 	const char *wrong = NULL;
 
-	/* A reader sees which case has begun, should it never end. */
+	/* Shows the reader which case has begun, in case it never ends. */
 	fflush(stdout);
 	memset(g, 0, sizeof(*g));
 	g->run = r;
@@ -260,7 +264,7 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 		seats[i].number = i;
 		wrong = start(&seats[i]);
 	}
-	/* Threads that cannot all be started would wait for each other for ever. */
+	/* If some threads cannot start, the others would wait forever. */
 	if (wrong)
 		die(wrong);
 	await(&g->arrived, n);
@@ -288,8 +292,8 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 }
 
 /*
- * A real-time thread that never rests is stopped by the kernel for 50 ms of
- * every second (sched_rt_runtime_us), in the middle of a sample.
+ * The kernel stops a real-time thread that never rests for 50 ms of every
+ * second (sched_rt_runtime_us), in the middle of a sample.
  */
 void port_rest(void)
 {
@@ -307,14 +311,15 @@ static const char *no_realtime(void)
 	static char text[200];
 
 	if (!port.realtime_errno)
-		return "needs real-time priority, which was declined by realtime=never";
-	snprintf(text, sizeof(text), "needs real-time priority (%s): run as root, "
-		 "or allow it to this shell by: sudo prlimit --pid $$ --rtprio=%d",
+		return "needs real-time priority, which realtime=never turned off";
+	snprintf(text, sizeof(text), "needs real-time priority (%s): run as "
+				     "root, or allow it for this shell with: "
+				     "sudo prlimit --pid $$ --rtprio=%d",
 		 strerror(port.realtime_errno), FIFO_RUNNER);
 	return text;
 }
 
-/* A broadcast of it wakes more threads than one. */
+/* Whether a broadcast of b wakes more than one thread. */
 static bool broadcasts(const struct km_bench *b)
 {
 	return b->needs & KM_CONDVAR && b->role[0].flags & KM_EACH;
@@ -333,13 +338,13 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 	if (b->needs & KM_PRIORITY && !port.realtime)
 		return no_realtime();
 	if (b->needs & KM_IRQ && port_preempt_rt())
-		return "with PREEMPT_RT the timer expires in a thread of the kernel, "
-		       "which the interrupt only wakes";
+		return "with PREEMPT_RT, the timer expires in a kernel "
+		       "thread, which the interrupt only wakes";
 	if (broadcasts(b) && port_preempt_rt())
-		return "with PREEMPT_RT a broadcast lets each thread run "
+		return "with PREEMPT_RT, a broadcast lets each thread run "
 		       "before it wakes the next";
 	if (b->needs & KM_SMP && port.other < 0)
-		return "needs a second CPU, and this process may use only one";
+		return "needs a second CPU, but this process may use only one";
 	return NULL;
 }
 
@@ -358,8 +363,8 @@ int port_thread_create(struct port_thread *t, void (*body)(struct km_run *r),
 	t->run = r;
 	t->resumed = 0;
 	/*
-	 * No scheduling attributes: with them a thread begins by waiting for a
-	 * lock, which pthread_setschedparam holds when it makes the thread run.
+	 * No scheduling attributes. With them, a thread first waits for a lock,
+	 * which pthread_setschedparam holds when it makes the thread run.
 	 */
 	return pthread_create(&t->id, NULL, run_body, t);
 }
@@ -390,15 +395,16 @@ void port_thread_reap(struct port_thread *t)
 
 	pthread_join(t->id, NULL);
 	/*
-	 * A thread switches for the last time after its count was added to that
-	 * of the process.
+	 * The kernel adds a thread's count to the process before that thread's
+	 * last switch.
 	 */
 	port.uncounted++;
 	if (++port.reaped % REST_EVERY_THREADS)
 		return;
 	/*
-	 * Ended threads await a grace period, which real-time threads hold up.
-	 * When hundreds do, creation needs fresh pages and costs ten times more.
+	 * Ended threads wait for a grace period, which real-time threads delay.
+	 * When hundreds wait, creating one needs fresh pages and costs ten
+	 * times more.
 	 */
 	count(RUSAGE_SELF, &before);
 	nanosleep(&rest, NULL);
@@ -437,8 +443,9 @@ void port_irq_detach(struct port_irq *irq)
 }
 
 /*
- * Whether the interrupt has come: it can be waited for, or has been. A timer's
- * remaining time does not say so; it is 0 from when the interrupt is due.
+ * Whether the interrupt has come: the timer is readable or was read. The
+ * timer's remaining time does not tell; it is 0 as soon as the interrupt is
+ * due.
  */
 static bool came(const struct port_irq *irq, uint32_t taken)
 {
@@ -453,10 +460,10 @@ port_ticks port_irq_raise(struct port_irq *irq)
 	uint32_t taken = irq->taken;
 	port_ticks last = port_now(), due = last + port_ticks_of_us(19);
 	port_ticks now, asked, from;
-	/* A turn of the loop takes less. */
+	/* An iteration of the loop takes less. */
 	port_ticks least = port_ticks_of_us(1);
 
-	/* The interrupt may come before even this call is over. */
+	/* The interrupt may come before this call returns. */
 	irq->at = last;
 	timerfd_settime(irq->timer, 0, &soon, NULL);
 	for (;;) {
@@ -466,13 +473,17 @@ port_ticks port_irq_raise(struct port_irq *irq)
 		if (now - from < least)
 			least = now - from;
 		/*
-		 * The interrupt is a gap that dwarfs a turn of this loop. So is
-		 * whatever else stops the CPU, and so is the question whether it
-		 * came: that is asked again until it did.
+		 * The interrupt is a gap much longer than an iteration of this
+		 * loop. Anything else that stops the CPU is also such a gap,
+		 * and so is the call that asks whether it came. So we ask again
+		 * until it did.
 		 */
 		if (now < due || now - from <= 6 * least || !came(irq, taken))
 			continue;
-		/* It came before the question, or in it if that took longer. */
+		/*
+		 * It came before the question, or during it if the question
+		 * took longer.
+		 */
 		asked = port_now();
 		if (asked - now > now - from)
 			return asked;
@@ -491,7 +502,10 @@ uint32_t port_irq_wait(struct port_irq *irq)
 	return (uint32_t)times;
 }
 
-/* Ticks per second, by the kernel's clock over a few milliseconds. */
+/*
+ * Measures the clock's frequency in Hz, with the kernel's clock over a few
+ * milliseconds.
+ */
 static port_ticks measure_hz(void)
 {
 	port_ticks tick[2], ns[2];
@@ -499,7 +513,10 @@ static port_ticks measure_hz(void)
 	for (int end = 0; end < 2; end++) {
 		port_ticks best = (port_ticks)-1;
 
-		/* The tightest of several brackets around a reading of both clocks. */
+		/*
+		 * The tightest of several brackets around a reading of both
+		 * clocks.
+		 */
 		for (int i = 0; i < 20; i++) {
 			struct timespec t;
 			port_ticks a = port_now(), b;
@@ -532,11 +549,11 @@ static struct km_memory *own_memory(void)
 			 MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (m == MAP_FAILED || port.gate == MAP_FAILED)
 		die("mmap");
-	/* Only what there is: later mappings are what some benchmarks measure. */
+	/* Only existing mappings: some benchmarks measure new ones. */
 	port.unlocked = mlockall(MCL_CURRENT) ? errno : 0;
 	/*
-	 * Stacks that the C library allots stay mapped behind their threads, and
-	 * would make a fork the dearer the more threads a case before it had.
+	 * The C library keeps the stacks of ended threads mapped. A fork would
+	 * then cost more, the more threads an earlier case had.
 	 */
 	port.stacks = mmap(NULL, (size_t)PORT_THREADS * STACK_SIZE,
 			   PROT_READ | PROT_WRITE,
@@ -551,7 +568,7 @@ struct arguments {
 	uint32_t samples, budget_us, epoch_ns, burst_us;
 	int cpu, other;		/* -1: none */
 	bool other_said, never_realtime;
-	uint32_t parent;	/* 0: nobody */
+	uint32_t parent;	/* 0: none */
 	char **cases;
 };
 
@@ -572,7 +589,7 @@ static void claim_cpus(const struct arguments *a)
 			port.other = i;
 	}
 	if (!cpus_pin(0, port.cpu))
-		die("cannot run on the CPU that was asked for");
+		die("cannot run on the requested CPU");
 }
 
 static void claim_priority(const struct arguments *a)
@@ -582,7 +599,7 @@ static void claim_priority(const struct arguments *a)
 
 	if (a->never_realtime)
 		return;
-	/* Without the fuse, a thread that runs away would keep the CPU. */
+	/* Without this limit, a runaway thread would keep the CPU. */
 	port.realtime = !setrlimit(RLIMIT_RTTIME, &fuse) &&
 			!sched_setscheduler(0, SCHED_FIFO, &p);
 	port.realtime_errno = port.realtime ? 0 : errno;
@@ -613,14 +630,15 @@ static void introduce(const char *mode)
 		km_info("other_cpu", text);
 	}
 	if (port.unlocked) {
-		snprintf(text, sizeof(text), "mlockall: %s: allow it to this "
-			 "shell by: sudo prlimit --pid $$ --memlock=unlimited",
+		snprintf(text, sizeof(text), "mlockall: %s: allow it for this "
+					     "shell with: sudo prlimit --pid "
+					     "$$ --memlock=unlimited",
 			 strerror(port.unlocked));
 		km_info("memory_not_locked", text);
 	}
 }
 
-/* Dies with the tool that started it, however that ends. */
+/* Dies with the tool that started it, however that tool ends. */
 static void follow(uint32_t parent)
 {
 	if (!parent)
@@ -651,7 +669,7 @@ static void run(const struct arguments *a)
 	km_bye();
 }
 
-/* What follows `key=` in a word, or NULL. */
+/* Returns what follows `key=` in a word, or NULL. */
 static const char *value_of(const char *word, const char *key)
 {
 	size_t n = strlen(key);
@@ -669,7 +687,10 @@ static bool cpu_number(const char *text, int *cpu)
 	return true;
 }
 
-/* Whether the word sets something, and to a value that it can have. */
+/*
+ * Applies a setting. Returns false if the word is not a setting or has a wrong
+ * value.
+ */
 static bool setting(struct arguments *a, const char *word)
 {
 	const struct {

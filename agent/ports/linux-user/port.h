@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Linux, user mode: POSIX threads of one static binary.
+ * Linux in user mode: POSIX threads of one static binary.
  *
- * What each operation stands for is said in the PORT_VIA_ texts, which go
- * into the records.
+ * The PORT_VIA_ texts, which go into the records, describe each operation.
  */
 #ifndef PORT_H
 #define PORT_H
@@ -26,8 +25,8 @@ typedef uint64_t port_ticks;
 #define PORT_OBJECTS 512
 
 /*
- * The CPU's counter. Instructions before it have finished and those after it
- * have not begun, so that a stamp divides what it stands between.
+ * The CPU's counter. Earlier instructions have finished and later ones have not
+ * started, so a stamp separates what comes before it from what comes after.
  */
 #if defined(__x86_64__)
 #define PORT_CLOCK "tsc"
@@ -60,12 +59,12 @@ static inline port_ticks port_now(void)
 }
 #endif
 
-/* Threads that a benchmark makes itself. Each ends by returning. */
+/* Threads that a benchmark creates itself. Each ends by returning. */
 
 #define PORT_VIA_THREAD "pthread_create at the SCHED_FIFO priority of its " \
-	"creator, behind which it queues; started by pthread_setschedparam " \
-	"to a higher one; suspends itself by FUTEX_WAIT, resumed by " \
-	"FUTEX_WAKE; ends by returning"
+	"creator, behind which it queues; pthread_setschedparam to a " \
+	"higher priority starts it; it suspends itself with FUTEX_WAIT, " \
+	"FUTEX_WAKE resumes it; it ends by returning"
 
 struct port_thread {
 	pthread_t id;
@@ -74,12 +73,17 @@ struct port_thread {
 	uint32_t resumed;
 };
 
-/* Makes a thread that does not run before it is started. 0 or an error number. */
+/*
+ * Creates a thread that does not run until started. Returns 0 or an error
+ * number.
+ */
 int port_thread_create(struct port_thread *t, void (*body)(struct km_run *r),
 		       struct km_run *r);
-/* Starts it at KM_HIGH, so that it runs at once. 0 or an error number. */
+/*
+ * Starts it at KM_HIGH, so that it runs at once. Returns 0 or an error number.
+ */
 int port_thread_start(struct port_thread *t);
-/* The calling thread, which is t, stops until it is resumed. */
+/* Stops the calling thread, which is t, until it is resumed. */
 void port_thread_suspend(struct port_thread *t);
 void port_thread_resume(struct port_thread *t);
 /* Frees what an ended thread leaves behind. */
@@ -111,7 +115,7 @@ static inline void port_sem_give(struct port_sem *s)
 }
 
 #define PORT_VIA_MUTEX "pthread_mutex_lock, pthread_mutex_unlock, with " \
-	"PTHREAD_MUTEX_RECURSIVE or PTHREAD_PRIO_INHERIT where the name says so"
+	"PTHREAD_MUTEX_RECURSIVE or PTHREAD_PRIO_INHERIT if the name says so"
 
 enum port_mutex_kind { PORT_PLAIN, PORT_RECURSIVE, PORT_INHERIT };
 
@@ -170,10 +174,10 @@ static inline void port_free(void *p)
 	free(p);
 }
 
-#define PORT_VIA_QUEUE "linked list under pthread_mutex, items counted by " \
+#define PORT_VIA_QUEUE "linked list under pthread_mutex, items counted with " \
 	"sem_post, sem_wait"
 
-/* A queue links items of the caller's; whoever gets one owns it. */
+/* A queue links the caller's items. Whoever gets an item owns it. */
 struct port_item {
 	struct port_item *next;
 	void *data;
@@ -240,7 +244,7 @@ static inline struct port_item *port_lifo_get(struct port_queue *q)
 	return port_queue_take(q);
 }
 
-#define PORT_VIA_STACK "array under pthread_mutex, words counted by " \
+#define PORT_VIA_STACK "array under pthread_mutex, words counted with " \
 	"sem_post, sem_wait"
 
 struct port_stack {
@@ -250,7 +254,7 @@ struct port_stack {
 	struct port_sem words;
 };
 
-/* The array is the caller's and must hold all that is ever pushed. */
+/* The caller provides the array, which must hold all words pushed at a time. */
 static inline void port_stack_init(struct port_stack *s, uintptr_t *word,
 				   uint32_t size)
 {
@@ -281,8 +285,8 @@ static inline uintptr_t port_stack_pop(struct port_stack *s)
 	return word;
 }
 
-#define PORT_VIA_EVENTS "a word under pthread_mutex, waited for by " \
-	"pthread_cond_wait, changed with pthread_cond_broadcast"
+#define PORT_VIA_EVENTS "a word under pthread_mutex; threads wait with " \
+	"pthread_cond_wait, changes use pthread_cond_broadcast"
 
 struct port_events {
 	uint32_t bits;
@@ -297,7 +301,9 @@ static inline void port_events_init(struct port_events *e)
 	port_cond_init(&e->changed);
 }
 
-/* The lock is let go before the broadcast: a waiter of higher priority runs at once. */
+/*
+ * Unlocks before the broadcast, so that a higher-priority waiter runs at once.
+ */
 static inline void port_events_post(struct port_events *e, uint32_t bits)
 {
 	port_mutex_lock(&e->lock);
@@ -315,7 +321,7 @@ static inline void port_events_set(struct port_events *e, uint32_t bits)
 	port_cond_broadcast(&e->changed);
 }
 
-/* Waits for one of the bits; returns those of them that have come. */
+/* Waits for any of the bits. Returns those that are set. */
 static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
 {
 	uint32_t come;
@@ -328,7 +334,7 @@ static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
 	return come;
 }
 
-/* Waits for all of the bits. */
+/* Waits for all of the bits. Returns them. */
 static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
 {
 	uint32_t come;
@@ -346,21 +352,24 @@ static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits
 	"of a thread that blocks in read"
 
 /*
- * at: the last stamp before the interrupt. In kernel mode the handler takes
- * it; from user mode it is the last time the interrupted thread knew it ran.
+ * at: the last stamp before the interrupt. In kernel mode the handler takes it.
+ * In user mode it is the last time that the interrupted thread read.
  */
 struct port_irq {
 	int timer;
-	volatile uint32_t taken;	/* interrupts that a wait returned */
+	volatile uint32_t taken;	/* interrupts returned by a wait */
 	volatile port_ticks at;
 };
 
-/* NULL, or why there is no interrupt to be had. */
+/* Returns NULL, or why there is no interrupt. */
 const char *port_irq_attach(struct port_irq *irq);
 void port_irq_detach(struct port_irq *irq);
-/* Makes an interrupt happen in the calling thread; returns the stamp behind it. */
+/* Causes an interrupt in the calling thread. Returns the stamp after it. */
 port_ticks port_irq_raise(struct port_irq *irq);
-/* Blocks until there has been an interrupt; returns how many since the last wait. */
+/*
+ * Blocks until an interrupt has come. Returns how many came since the last
+ * wait.
+ */
 uint32_t port_irq_wait(struct port_irq *irq);
 
 #endif
