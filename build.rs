@@ -27,18 +27,24 @@ fn main() -> ExitCode {
 }
 
 /// Writes the tables of embedded files: the agent's sources, from which images for other kernels
-/// are built, and the targets.
+/// are built, with what fetches those kernels' sources as its folder `sources`; and the targets.
 fn embed() -> Result<(), String> {
     let unreadable = |error: io::Error| format!("cannot read its sources: {error}");
     let mut text = String::from("const AGENT: &[Source] = &[\n");
-    for path in files(Path::new("agent")).map_err(unreadable)? {
+    let agent = files(Path::new("agent")).map_err(unreadable)?;
+    let sources = files(Path::new("targets/sources")).map_err(unreadable)?;
+    for path in agent.into_iter().chain(sources) {
         let mode = fs::metadata(&path)
             .map_err(unreadable)?
             .permissions()
             .mode()
             & 0o700
             | 0o600;
-        let name = utf8(path.strip_prefix("agent").unwrap_or(&path))?;
+        let name = path
+            .strip_prefix("agent")
+            .or(path.strip_prefix("targets"))
+            .unwrap_or(&path);
+        let name = utf8(name)?;
         let file = embedded("include_bytes", utf8(&path)?);
         let _ = writeln!(
             text,

@@ -106,6 +106,30 @@ fn freertos_is_built_and_measured_in_instructions() {
 }
 
 #[test]
+fn sources_that_cannot_be_downloaded_are_explained() {
+    if lacks_freertos("kernmark run --on freertos without its sources") {
+        return;
+    }
+    let bed = Bed::new();
+    let output = tool_in(bed.folder.path(), &["run", "--on", "freertos"])
+        .env_remove("FREERTOS_KERNEL_PATH")
+        .env("CARGO_HOME", bed.path("empty"))
+        .env("CARGO", "no-such-cargo")
+        .output()
+        .unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.ends_with(
+            "the sources of FreeRTOS are not here, and there is no no-such-cargo to download \
+             them: install cargo 1.85 or later; or set FREERTOS_KERNEL_PATH to a folder that has \
+             them\n"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_matrix_of_variants_shows_what_each_costs() {
     if lacks_freertos("kernmark matrix --on freertos") {
         return;
