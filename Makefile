@@ -26,7 +26,7 @@ packages:
 test: cargo packages
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --all-targets --quiet -- -D warnings
-	shellcheck .ci/run $(filter-out %.py,$(wildcard tools/*))
+	shellcheck .ci/run ci/compare.sh targets/sources/fetch $(filter-out %.py,$(wildcard tools/*))
 	tools/check-licences
 	@$(MAKE) --no-print-directory build
 	tools/run-tests $(CARGO) test --locked --no-fail-fast
