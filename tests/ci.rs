@@ -285,7 +285,7 @@ fn scripts(yaml: &str) -> Vec<String> {
 
 #[test]
 fn workflows_hand_values_over_by_the_environment_and_pin_what_they_use() {
-    for file in ["action.yml"] {
+    for file in ["action.yml", ".github/workflows/ci.yml"] {
         let text = fs::read_to_string(here(file)).unwrap();
         let scripts = scripts(&text);
         assert!(!scripts.is_empty(), "{file}");
