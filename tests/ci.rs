@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use common::here;
-use kernmark::record;
+use kernmark::stream::record;
 use seen::Seen;
 use serde_json::Value;
 use tool::tool_in;
