@@ -3,6 +3,7 @@
 # make test   all that CI runs
 # make bench  run-to-run variation, compared with other tools; whether comparing finds changes and
 #             nothing else, simulated and on real runs; how fast comparing and importing are
+# make doc    the documentation as a site: target/book/site/index.html
 CARGO ?= cargo
 PROGRAM := $(or $(CARGO_TARGET_DIR),target)/release/kernmark
 RUST_NEEDED := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -42,7 +43,19 @@ bench: build
 catalog: build
 	$(PROGRAM) list --format md > doc/catalog.md
 
+# mdbook: the one in PATH, or else this version, built once. It builds with the Rust that we need.
+MDBOOK_VERSION := 0.4.52
+MDBOOK_ROOT := target/tools/mdbook-$(MDBOOK_VERSION)
+MDBOOK := $(or $(shell command -v mdbook 2>/dev/null),$(MDBOOK_ROOT)/bin/mdbook)
+
+doc: $(MDBOOK)
+	tools/build-doc $(MDBOOK) target/book
+
+$(MDBOOK_ROOT)/bin/mdbook: | cargo
+	@echo "Building mdbook $(MDBOOK_VERSION), once; it stays in $(MDBOOK_ROOT)." >&2
+	$(CARGO) install --locked --quiet --root $(MDBOOK_ROOT) --no-default-features --features search mdbook@$(MDBOOK_VERSION)
+
 clean:
 	$(CARGO) clean
 
-.PHONY: run build cargo packages test bench catalog clean
+.PHONY: run build cargo packages test bench catalog doc clean
