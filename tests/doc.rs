@@ -171,27 +171,6 @@ fn the_table_of_contents_has_every_page_once() {
     assert_eq!(listed, pages.into_keys().collect::<Vec<_>>());
 }
 
-#[test]
-fn the_site_contains_what_its_pages_link_to() {
-    // What `tools/build-doc` copies besides the pages.
-    let copied = ["doc/", "reference/", "LICENSE-"];
-    let script = fs::read_to_string(here("tools/build-doc")).unwrap();
-    let pages = pages();
-    for (path, page) in &pages {
-        for link in page.links.iter().filter(|link| !elsewhere(link)) {
-            let to = target(path, link.split('#').next().unwrap()).unwrap();
-            let name = to.to_str().unwrap();
-            assert!(
-                pages.contains_key(&to)
-                    || copied.iter().any(|start| name.starts_with(start))
-                    || script.contains(name),
-                "{} links to {name}, which tools/build-doc does not copy",
-                path.display()
-            );
-        }
-    }
-}
-
 /// The commands of the tool with the options that the help of each names.
 fn help() -> BTreeMap<String, BTreeSet<String>> {
     let ask =
