@@ -188,7 +188,7 @@ fn help() -> BTreeMap<String, BTreeSet<String>> {
             continue;
         };
         let name = name.split(' ').next().unwrap();
-        commands.insert(name.to_owned(), options(&ask(&[name, "--help"])));
+        commands.insert(name.to_owned(), options(&ask(&["help", name])));
     }
     commands
 }

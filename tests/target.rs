@@ -341,22 +341,22 @@ fn unsupported_options_are_refused() {
         (
             "t.toml",
             &["--cpu", "0"][..],
-            "--cpu is for this Linux only",
+            "--cpu works only for this Linux",
         ),
         (
             "t.toml",
             &["--no-realtime"],
-            "--no-realtime is for this Linux only",
+            "--no-realtime works only for this Linux",
         ),
         (
             "exec:cat golden",
             &["--samples", "9"],
-            "takes no orders, so --samples does nothing",
+            "takes no orders, so --samples has no effect",
         ),
         (
             "file:golden",
             &["--quick"],
-            "takes no orders, so --quick does nothing",
+            "takes no orders, so --quick has no effect",
         ),
         (
             "nowhere",
@@ -397,7 +397,7 @@ fn quick_means_one_replicate_on_other_targets() {
     );
     let help = bed.run(&["run", "--help"]).out;
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = "this Linux is done within 5 s, what --on names makes one replicate";
+    let said = "5 s for this Linux, one replicate of any other target";
     assert!(help.contains(said), "{help}");
 }
 
