@@ -1,11 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `completions`: a completion script for a shell.
+//! The commands `completions` and `complete`.
+//!
+//! `completions SHELL` prints a shell's script. At each Tab the script calls `kernmark complete`
+//! with the words after `kernmark` up to the cursor; the last one is being typed and may be empty.
+//! The answer is one candidate a line, the whole word, then a tab and what it is. The line
+//! [`FILES`] says that file names fit too. Commands and options are those of [`CommandLine`]; what
+//! fits as a value follows from the value's name in the help.
 
-use clap::{Args, CommandFactory};
-use clap_complete::Shell;
+use std::collections::BTreeSet;
 
-use super::{output::print, CommandLine, Outcome};
+use clap::builder::StyledStr;
+use clap::{Arg, ArgAction, Args, Command, CommandFactory, ValueEnum};
+
+use super::output::print;
+use super::target::{open, resolve, OpenOptions};
+use super::{interrupt, CommandLine, Failure, Outcome};
+use crate::files::reference;
+use crate::judge::quantity::Quantity;
+use crate::measure::{self, progress::Progress};
+use crate::stream::run::Entry;
+use crate::target::described::{find, names};
+use crate::target::description::Description;
+use crate::target::spec::{self, Spec};
+
+/// The line that stands for file names, which the shell completes best.
+const FILES: &str = "<files>";
 
 /// The arguments of `completions`.
 #[derive(Args, Debug)]
@@ -14,10 +34,509 @@ pub struct Arguments {
     shell: Shell,
 }
 
-/// Prints the completion script.
+/// A shell that has a completion script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// bash
+    Bash,
+    /// fish
+    Fish,
+    /// zsh
+    Zsh,
+}
+
+/// The arguments of `complete`.
+#[derive(Args, Debug)]
+pub struct Words {
+    /// The words after `kernmark`, up to the cursor
+    #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+    words: Vec<String>,
+}
+
+/// Prints the script for a shell.
 pub(super) fn completions(arguments: &Arguments) -> Outcome {
-    let mut script = Vec::new();
-    let mut command = CommandLine::command();
-    clap_complete::generate(arguments.shell, &mut command, "kernmark", &mut script);
-    print(&script)
+    print(match arguments.shell {
+        Shell::Bash => include_bytes!("completions/kernmark.bash"),
+        Shell::Fish => include_bytes!("completions/kernmark.fish"),
+        Shell::Zsh => include_bytes!("completions/_kernmark"),
+    })
+}
+
+/// Prints what fits in place of the last word.
+pub(super) fn complete(arguments: &Words) -> Outcome {
+    let words = arguments.words.as_slice();
+    let (typed, before) = words
+        .split_last()
+        .map_or(("", words), |(typed, before)| (typed.as_str(), before));
+    let mut lines = String::new();
+    for fit in fits(before, typed) {
+        match &fit {
+            Fit::Word(word, about) if word.starts_with(typed) => {
+                let about = about.lines().next().unwrap_or_default();
+                lines.extend([word.as_str(), "\t", about, "\n"]);
+            }
+            Fit::Word(..) => {}
+            Fit::Files => lines.extend([FILES, "\n"]),
+        }
+    }
+    print(lines.as_bytes())
+}
+
+/// Something that fits; [`complete`] leaves out words that do not begin as typed.
+#[derive(Debug, PartialEq)]
+enum Fit {
+    /// A whole word, and what it is.
+    Word(String, String),
+    /// The name of any file.
+    Files,
+}
+
+fn word(word: impl Into<String>, about: &str) -> Fit {
+    Fit::Word(word.into(), about.to_owned())
+}
+
+/// The same with a text of the help.
+fn helped(word: impl Into<String>, help: Option<&StyledStr>) -> Fit {
+    let about = help.map(StyledStr::to_string).unwrap_or_default();
+    Fit::Word(word.into(), about)
+}
+
+/// What the words before the cursor lead to.
+fn fits(before: &[String], typed: &str) -> Vec<Fit> {
+    let mut root = CommandLine::command();
+    root.build();
+    let mut place = Place {
+        command: &root,
+        positionals: 0,
+        open: None,
+        options: true,
+    };
+    for word in before {
+        place.pass(word);
+    }
+    let value = |arg, typed: &str| values(arg, place.command, before, typed);
+    if let Some(arg) = place.open {
+        return value(arg, typed);
+    }
+    if place.options && typed.starts_with('-') {
+        let Some((name, typed)) = typed.split_once('=') else {
+            return options(place.command);
+        };
+        let behind = |fit| match fit {
+            Fit::Word(word, about) => Fit::Word(format!("{name}={word}"), about),
+            Fit::Files => Fit::Files,
+        };
+        let values = place.option(name).map(|arg| value(arg, typed));
+        return values.into_iter().flatten().map(behind).collect();
+    }
+    let mut fits: Vec<Fit> = shown(place.command).map(about_command).collect();
+    fits.extend(
+        place
+            .positional()
+            .into_iter()
+            .flat_map(|arg| value(arg, typed)),
+    );
+    fits
+}
+
+/// A place on the command line.
+struct Place<'a> {
+    command: &'a Command,
+    /// Values that the command has got without the name of an option.
+    positionals: usize,
+    /// The option whose value comes next.
+    open: Option<&'a Arg>,
+    /// Whether options may follow.
+    options: bool,
+}
+
+impl<'a> Place<'a> {
+    fn pass(&mut self, word: &str) {
+        if self.open.take().is_some() {
+            return;
+        }
+        if word == "--" {
+            self.options = false;
+        } else if self.options && word.starts_with('-') && word != "-" {
+            let takes_next = |arg: &&Arg| takes_value(arg) && !arg.is_require_equals_set();
+            self.open = self.option(word).filter(takes_next);
+        } else if let Some(command) = self.command.find_subcommand(word) {
+            self.command = command;
+        } else {
+            self.positionals += 1;
+        }
+    }
+
+    /// The option of this name, `--on` or `-o`.
+    fn option(&self, name: &str) -> Option<&'a Arg> {
+        self.command.get_arguments().find(|arg| {
+            let long = arg.get_long().map(|long| format!("--{long}"));
+            let short = arg.get_short().map(|short| format!("-{short}"));
+            [long, short].into_iter().flatten().any(|one| one == name)
+        })
+    }
+
+    /// The argument that a word without an option's name belongs to; the last may have many.
+    fn positional(&self) -> Option<&'a Arg> {
+        let many = |arg: &&Arg| matches!(arg.get_action(), ArgAction::Append);
+        let all = || self.command.get_positionals();
+        all()
+            .nth(self.positionals)
+            .or_else(|| all().last().filter(many))
+    }
+}
+
+fn takes_value(arg: &Arg) -> bool {
+    arg.get_action().takes_values()
+}
+
+fn shown(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|one| !one.is_hide_set())
+}
+
+fn about_command(command: &Command) -> Fit {
+    helped(command.get_name(), command.get_about())
+}
+
+fn options(command: &Command) -> Vec<Fit> {
+    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let named = shown.filter_map(|arg| Some((arg.get_long()?, arg)));
+    named
+        .map(|(long, arg)| helped(format!("--{long}"), arg.get_help()))
+        .collect()
+}
+
+/// What fits as a value of an argument.
+fn values(arg: &Arg, command: &Command, before: &[String], typed: &str) -> Vec<Fit> {
+    let fits = match arg.get_possible_values() {
+        possible if possible.is_empty() => {
+            let names = arg.get_value_names().unwrap_or_default();
+            let kind = names.first().and_then(|name| Kind::of(name));
+            kind.map_or(Vec::new(), |kind| kind.fits(command, before, typed))
+        }
+        possible => {
+            let shown = possible.iter().filter(|one| !one.is_hide_set());
+            shown
+                .map(|one| helped(one.get_name(), one.get_help()))
+                .collect()
+        }
+    };
+    // Of a list, the last part is being typed.
+    let start = arg
+        .get_value_delimiter()
+        .and_then(|delimiter| typed.rfind(delimiter))
+        .map_or("", |at| &typed[..=at]);
+    let behind = |fit| match fit {
+        Fit::Word(word, about) => Fit::Word(format!("{start}{word}"), about),
+        Fit::Files => Fit::Files,
+    };
+    fits.into_iter().map(behind).collect()
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The start of an id.
+    Filter,
+    /// The id of a metric.
+    Id,
+    /// What `--on` takes.
+    Target,
+    /// A target, or with `--on` a variant of that.
+    Side,
+    /// A variant of what `--on` names.
+    Variant,
+    /// A file.
+    File,
+    /// A file or published figures.
+    Run,
+    /// Published figures.
+    Reference,
+    Quantity,
+    /// Nothing that could be listed.
+    Free,
+}
+
+impl Kind {
+    /// What the name of a value in the help says that it is.
+    fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "FILTER" => Kind::Filter,
+            "ID" => Kind::Id,
+            "SPEC" => Kind::Target,
+            "A" | "B" => Kind::Side,
+            "VARIANT" => Kind::Variant,
+            "FILE" | "NAME" => Kind::File,
+            "BASE" | "NEW" => Kind::Run,
+            "reference:NAME" => Kind::Reference,
+            "QUANTITY" => Kind::Quantity,
+            "K" | "N" | "PERCENT" | "R" | "S" | "[QUANTITY=]PERCENT" => Kind::Free,
+            _ => return None,
+        })
+    }
+
+    fn fits(self, command: &Command, before: &[String], typed: &str) -> Vec<Fit> {
+        match self {
+            Kind::Filter if on(before).iter().any(|on| on != "linux") => operations(),
+            Kind::Filter | Kind::Id => ids(),
+            Kind::Target => targets(typed),
+            Kind::Side | Kind::Variant => match on(before).first() {
+                Some(on) => changes(on),
+                None if self == Kind::Side => targets(typed),
+                None => Vec::new(),
+            },
+            Kind::File if ["show", "explain"].contains(&command.get_name()) => {
+                Kind::Run.fits(command, before, typed)
+            }
+            Kind::File => vec![Fit::Files],
+            Kind::Run => {
+                let mut fits = vec![Fit::Files];
+                // Before that is wanted, they would only hide the files.
+                if typed.starts_with("reference:") {
+                    fits.extend(datasets());
+                } else if !typed.is_empty() {
+                    fits.push(word("reference:", "published figures"));
+                }
+                fits
+            }
+            Kind::Reference => datasets(),
+            Kind::Quantity => Quantity::ALL.map(|one| word(one.name(), "")).into(),
+            Kind::Free => Vec::new(),
+        }
+    }
+}
+
+/// The values of `--on`.
+fn on(before: &[String]) -> Vec<String> {
+    let next = before.windows(2).filter(|pair| pair[0] == "--on");
+    let next = next.map(|pair| pair[1].as_str());
+    let joined = before.iter().filter_map(|word| word.strip_prefix("--on="));
+    next.chain(joined).map(str::to_owned).collect()
+}
+
+/// The metrics of this Linux, which its agent lists at once. Where it cannot, there are none.
+fn ids() -> Vec<Fit> {
+    let catalog = || -> Result<Option<measure::Catalog>, Failure> {
+        let interrupt = interrupt()?;
+        let progress = Progress::new();
+        let options = OpenOptions {
+            silence: None,
+            sessions: None,
+            progress: &progress,
+        };
+        let target = resolve(&Spec::Linux, &interrupt)?;
+        let Some(mut target) = open(target, &options, &interrupt)? else {
+            return Ok(None);
+        };
+        measure::catalog(target.target.as_mut()).map_err(Failure::Failed)
+    };
+    let entries = catalog().ok().flatten().map(|catalog| catalog.entries);
+    let fit = |entry: Entry| word(entry.metric, &entry.about);
+    entries.into_iter().flatten().map(fit).collect()
+}
+
+/// Objects with their operations. Those of other kernels have the same names, but to list the
+/// whole ids the agent would have to be built.
+fn operations() -> Vec<Fit> {
+    let ids = ids();
+    let starts: BTreeSet<String> = ids
+        .into_iter()
+        .filter_map(|fit| match fit {
+            Fit::Word(id, _) => Some(id.split('.').take(2).collect::<Vec<_>>().join(".")),
+            Fit::Files => None,
+        })
+        .collect();
+    starts.into_iter().map(|start| word(start, "")).collect()
+}
+
+/// What `--on` takes: names with their boards, then what can be said of them.
+fn targets(typed: &str) -> Vec<Fit> {
+    let path = typed.contains('/') && !typed.contains([':', ',']);
+    let mut fits = vec![
+        word("linux", "this machine"),
+        word("serial:", "records from a serial line"),
+        word("exec:", "records that a command prints"),
+        word("file:", "records in a file"),
+    ];
+    if path || typed.starts_with("file:") || typed.starts_with("serial:") {
+        fits.push(Fit::Files);
+    }
+    let Some((stem, _)) = typed.rsplit_once(',') else {
+        for name in names() {
+            if let Some(description) = description(&name) {
+                fits.push(word(&name, &description.about));
+                for (board, it) in &description.boards {
+                    fits.push(word(format!("{name}:{board}"), &it.about));
+                }
+            }
+        }
+        return fits;
+    };
+    let Some(description) = description(stem) else {
+        return fits;
+    };
+    let last = &typed[stem.len() + 1..];
+    let behind = |text: &str, about: &str| word(format!("{stem},{text}"), about);
+    if let Some(variants) = last.strip_prefix("variant=") {
+        let start = variants.rfind('+').map_or("", |at| &variants[..=at]);
+        let variants = variants_of(&description, stem);
+        fits.extend(
+            variants
+                .iter()
+                .map(|(name, about)| behind(&format!("variant={start}{name}"), about)),
+        );
+    } else if let Some((name, _)) = last.split_once('=') {
+        let values = description
+            .options
+            .get(name)
+            .and_then(|option| option.values.clone());
+        let values = values.unwrap_or_default();
+        fits.extend(
+            values
+                .iter()
+                .map(|value| behind(&format!("{name}={value}"), "")),
+        );
+    } else {
+        if !description.variants.is_empty() {
+            fits.push(behind("variant=", "one of its variants, or several: A+B"));
+        }
+        let options = description.options.iter();
+        fits.extend(options.map(|(name, option)| behind(&format!("{name}="), &option.about)));
+        fits.push(behind("serial=", "the serial line of its board"));
+        fits.push(behind("baud=", "the baud rate of that line"));
+    }
+    fits
+}
+
+/// Variants and options of a target, as `ab` and `matrix` take them.
+fn changes(target: &str) -> Vec<Fit> {
+    let Some(description) = description(target) else {
+        return Vec::new();
+    };
+    let mut fits = vec![word(spec::DEFAULT, "nothing is changed")];
+    for (name, about) in variants_of(&description, target) {
+        fits.push(word(name, &about));
+    }
+    for (name, option) in &description.options {
+        fits.push(word(format!("{name}="), &option.about));
+        for value in option.values.iter().flatten() {
+            fits.push(word(format!("{name}={value}"), &option.about));
+        }
+    }
+    fits
+}
+
+/// The description that a `--on` names, if it does.
+fn description(target: &str) -> Option<Description> {
+    match target.parse().ok()? {
+        Spec::Described(choice) => Some(find(&choice.target).ok()?.description),
+        _ => None,
+    }
+}
+
+/// The variants that the board of a target has.
+fn variants_of(description: &Description, target: &str) -> Vec<(String, String)> {
+    let board = match target.parse() {
+        Ok(Spec::Described(choice)) => choice.board,
+        _ => None,
+    };
+    let has = |boards: &Option<Vec<String>>| match (&board, boards) {
+        (Some(board), Some(boards)) => boards.contains(board),
+        _ => true,
+    };
+    let variants = description.variants.iter();
+    variants
+        .filter(|(_, variant)| has(&variant.boards))
+        .map(|(name, variant)| (name.clone(), variant.about.clone()))
+        .collect()
+}
+
+fn datasets() -> Vec<Fit> {
+    let datasets = reference::datasets().unwrap_or_default();
+    let fit = |one: reference::Dataset| word(one.reference().to_string(), &one.system);
+    datasets.into_iter().map(fit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words that fit the last one of a line, without what they are.
+    fn offered(line: &str) -> Vec<String> {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let (typed, before) = words.split_last().unwrap();
+        let fits = fits(before, typed).into_iter().map(|fit| match fit {
+            Fit::Word(word, _) => word,
+            Fit::Files => FILES.to_owned(),
+        });
+        fits.filter(|word| word == FILES || word.starts_with(typed.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn every_value_of_every_command_has_a_kind() {
+        let mut root = CommandLine::command();
+        root.build();
+        for command in shown(&root) {
+            for arg in command.get_arguments().filter(|arg| takes_value(arg)) {
+                let names = arg.get_value_names().unwrap_or_default();
+                let known = names.first().is_some_and(|name| Kind::of(name).is_some());
+                assert!(
+                    known || !arg.get_possible_values().is_empty(),
+                    "{} {}: what is {names:?}? Name it in Kind::of",
+                    command.get_name(),
+                    arg.get_id()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn commands_options_and_their_values_are_offered() {
+        assert_eq!(offered("comp"), ["compare", "completions"]);
+        assert_eq!(offered("run --qu"), ["--quick"]);
+        assert_eq!(offered("list --format j"), ["json"]);
+        assert_eq!(offered("list --format=j"), ["--format=json"]);
+        assert_eq!(offered("completions z"), ["zsh"]);
+        assert_eq!(offered("compare --only p50,p90,c"), ["p50,p90,cold"]);
+        assert_eq!(offered("run --seed "), [""; 0]);
+        assert_eq!(offered("run --budget "), [FILES]);
+        assert_eq!(offered("run -o "), [FILES]);
+    }
+
+    #[test]
+    fn an_option_with_a_value_of_its_own_takes_no_next_word() {
+        assert_eq!(offered("show --format=json "), [FILES]);
+        assert_eq!(offered("compare --accept-speed "), [FILES]);
+        assert_eq!(offered("show -- --"), [FILES]);
+    }
+
+    #[test]
+    fn a_target_is_completed_part_by_part() {
+        assert!(offered("run --on free").contains(&"freertos:m4".to_owned()));
+        assert_eq!(
+            offered("show --on freertos:m4,var"),
+            ["freertos:m4,variant="]
+        );
+        assert_eq!(
+            offered("run --on freertos:m4,variant=O2+u"),
+            ["freertos:m4,variant=O2+userspace"]
+        );
+        // Its processor has no MPU.
+        assert_eq!(offered("run --on freertos:virt,variant=u"), [""; 0]);
+        assert_eq!(
+            offered("run --on linux-vm,kernel=r"),
+            ["linux-vm,kernel=rt"]
+        );
+        assert_eq!(offered("ab --on freertos def"), ["default"]);
+        assert_eq!(offered("matrix --on=freertos --variant O3"), ["O3"]);
+    }
+
+    #[test]
+    fn published_figures_are_offered_where_they_are_read() {
+        assert_eq!(offered("compare ref"), [FILES, "reference:"]);
+        let zircon = offered("show reference:zircon/2018");
+        assert_eq!(zircon, [FILES, "reference:zircon/2018-01-02"]);
+        assert_eq!(offered("import ref"), [FILES]);
+    }
 }

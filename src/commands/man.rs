@@ -27,7 +27,7 @@ fn page() -> io::Result<Vec<u8>> {
     whole.render_synopsis_section(&mut page)?;
     whole.render_description_section(&mut page)?;
     whole.render_options_section(&mut page)?;
-    for sub in command.get_subcommands() {
+    for sub in command.get_subcommands().filter(|one| !one.is_hide_set()) {
         let name = sub.get_name();
         let man = clap_mangen::Man::new(sub.clone().bin_name(format!("kernmark {name}")));
         let mut section = Vec::new();

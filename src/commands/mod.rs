@@ -102,6 +102,9 @@ pub enum Command {
     Doctor,
     /// Print a completion script for a shell
     Completions(completions::Arguments),
+    /// Print what fits as the last of these words, for the completion scripts
+    #[command(hide = true)]
+    Complete(completions::Words),
     /// Print the man page
     Man,
 }
@@ -147,6 +150,7 @@ pub fn dispatch(line: CommandLine) -> Outcome {
         Command::Targets(arguments) => targets::targets(&arguments),
         Command::Doctor => doctor::doctor(),
         Command::Completions(arguments) => completions::completions(&arguments),
+        Command::Complete(arguments) => completions::complete(&arguments),
         Command::Man => man::man(),
     }
 }
