@@ -95,9 +95,11 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 fn build() -> Result<(), String> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set; run cargo")?);
+    let compiler = compiler();
     let status = Command::new("make")
         .args(["-C", PORT])
         .arg(format!("OUT={}", out.display()))
+        .env("CC", &compiler)
         // Cargo's own job server is not for this make.
         .env_remove("MAKEFLAGS")
         .env_remove("MAKELEVEL")
@@ -112,16 +114,28 @@ fn build() -> Result<(), String> {
                 Err(format!("make -C {PORT} left no {}", agent.display()))
             }
         }
-        Ok(_) => Err(diagnosis(&out)),
+        Ok(_) => Err(diagnosis(&compiler, &out)),
         Err(error) => Err(format!(
             "cannot run make ({error}); install it (Debian: apt install make gcc libc6-dev)"
         )),
     }
 }
 
-/// Why make failed, as far as it can be told: the parts of a C tool chain are tried one by one.
-fn diagnosis(out: &Path) -> String {
-    let compiler = env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+/// The C compiler for the machine that the tool is built for: `CC`, or the one that Debian and most
+/// others name after that machine.
+fn compiler() -> String {
+    let cargo = |name| env::var(name).unwrap_or_default();
+    env::var("CC").unwrap_or_else(|_| {
+        if cargo("TARGET") == cargo("HOST") {
+            "cc".to_owned()
+        } else {
+            format!("{}-linux-gnu-gcc", cargo("CARGO_CFG_TARGET_ARCH"))
+        }
+    })
+}
+
+/// Why make failed. Tries the parts of a C tool chain one by one.
+fn diagnosis(compiler: &str, out: &Path) -> String {
     let mut words = compiler.split_whitespace();
     let program = words.next().unwrap_or("cc");
     let flags: Vec<&str> = words.collect();
