@@ -1,15 +1,35 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# make run    measure this Linux
-# make test   all that CI runs
-# make bench  run-to-run variation, compared with other tools; whether comparing finds changes and
-#             nothing else, simulated and on real runs; how fast comparing and importing are
-# make doc    the documentation as a site: target/book/site/index.html
+# make run        measure this Linux
+# make install    install the tool, its man page and completions below PREFIX (default /usr/local);
+#                 DESTDIR is put in front; PROGRAM=FILE installs that instead of building
+# make uninstall  remove what `make install` installed
+# make deb        a Debian package in target/dist
+# make dist       static binaries for x86-64 and AArch64 in target/dist
+# make licences   the licences of the crates that the tool links
+# make test       all that CI runs
+# make bench      run-to-run variation, compared with other tools; whether comparing finds changes
+#                 and nothing else, simulated and on real runs; how fast comparing and importing are
+# make doc        the documentation as a site: target/book/site/index.html
+# make catalog    doc/catalog.md, from what the agent says
+# make clean      remove what was built
 CARGO ?= cargo
-PROGRAM := $(or $(CARGO_TARGET_DIR),target)/release/kernmark
+PREFIX ?= /usr/local
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
+built := $(or $(CARGO_TARGET_DIR),target)/release/kernmark
+PROGRAM := $(built)
 RUST_NEEDED := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
+# What is installed, in which mode, and what prints it; PROGRAM_HERE runs on this machine, where
+# PROGRAM is for another.
+PROGRAM_HERE ?= $(PROGRAM)
+bin := $(DESTDIR)$(PREFIX)/bin/kernmark
+man := $(DESTDIR)$(PREFIX)/share/man/man1/kernmark.1
+bash := $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kernmark
+fish := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/kernmark.fish
+zsh := $(DESTDIR)$(ZSH_COMPLETIONS)/_kernmark
+
 run: build
-	$(PROGRAM) run
+	$(built) run
 
 # Besides what is compiled, the sources of the kernels that targets build.
 build: cargo
@@ -21,17 +41,41 @@ build: cargo
 cargo:
 	@tools/need-cargo $(RUST_NEEDED) $(CARGO)
 
+# A program that is named is there already: no cargo is needed, as for root.
+install: $(if $(filter command line,$(origin PROGRAM)),,build)
+	install -d "$(dir $(bin))" "$(dir $(man))" "$(dir $(bash))" "$(dir $(fish))" "$(dir $(zsh))"
+	install -m 755 "$(PROGRAM)" "$(bin)"
+	"$(PROGRAM_HERE)" man > "$(man)"
+	"$(PROGRAM_HERE)" completions bash > "$(bash)"
+	"$(PROGRAM_HERE)" completions fish > "$(fish)"
+	"$(PROGRAM_HERE)" completions zsh > "$(zsh)"
+	chmod 644 "$(man)" "$(bash)" "$(fish)" "$(zsh)"
+
+uninstall:
+	rm -f "$(bin)" "$(man)" "$(bash)" "$(fish)" "$(zsh)"
+
+deb: build
+	CARGO="$(CARGO)" tools/deb $(built)
+
+dist: cargo
+	CARGO="$(CARGO)" tools/dist
+
+licences:
+	@CARGO="$(CARGO)" tools/third-party list
+
 packages:
 	@tools/need-packages packages.txt
 
 test: cargo packages
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --all-targets --quiet -- -D warnings
-	shellcheck .ci/run ci/compare.sh targets/sources/fetch $(filter-out %.py,$(wildcard tools/*))
+	shellcheck .ci/run ci/compare.sh targets/sources/fetch src/commands/completions/kernmark.bash \
+		$(shell grep -lE '^#!.*sh$$' tools/*)
 	tools/check-licences
+	tools/third-party check
 	@$(MAKE) --no-print-directory build
 	tools/run-tests $(CARGO) test --locked --no-fail-fast
-	tools/fresh-catalog $(PROGRAM)
+	tools/fresh-catalog $(built)
 
 bench: build
 	$(CARGO) bench --locked --quiet --bench compare
@@ -41,7 +85,7 @@ bench: build
 	$(CARGO) bench --locked --quiet --bench spread
 
 catalog: build
-	$(PROGRAM) list --format md > doc/catalog.md
+	$(built) list --format md > doc/catalog.md
 
 # mdbook: the one in PATH, or else this version, built once. It builds with the Rust that we need.
 MDBOOK_VERSION := 0.4.52
@@ -58,4 +102,4 @@ $(MDBOOK_ROOT)/bin/mdbook: | cargo
 clean:
 	$(CARGO) clean
 
-.PHONY: run build cargo packages test bench catalog doc clean
+.PHONY: run build cargo install uninstall deb dist licences packages test bench catalog doc clean
