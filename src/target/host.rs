@@ -128,7 +128,10 @@ fn spawn(program: &Path, order: &Order) -> io::Result<Child> {
         arguments.insert(1, format!("parent={}", process::id()));
     }
     let mut command = Command::new(program);
-    child::spawn(command.arg0(NAME).args(arguments), Stdio::null())
+    // In an empty chroot there is no /dev/null: a pipe that is closed at once has nothing to read.
+    let mut child = child::spawn(command.arg0(NAME).args(arguments), Stdio::piped())?;
+    drop(child.stdin.take());
+    Ok(child)
 }
 
 /// The program in memory that nobody can change any more.
