@@ -14,8 +14,11 @@
 use serde_json::Value;
 
 use super::json::Object;
-use super::{picosecond_clock, Document, Figure, Format, Row, Source};
-use crate::stream::run::{Clock, Fact, Stat, Unit};
+use super::{
+    counter_clock, instruction_clock, picosecond_clock, Document, Figure, Format, Row, Source,
+    NANOSECOND,
+};
+use crate::stream::run::{Clock, Stat};
 
 /// Bencher's JSON.
 pub const FORMAT: Format = Format {
@@ -46,8 +49,7 @@ const MEASURES: [&str; 3] = ["latency", "instructions", "cycles"];
 fn read(document: &Value) -> Result<Vec<Source>, String> {
     let document = Object::document(document);
     let benchmarks = document.pairs().map(|(name, _)| {
-        let measures = document.object(name);
-        let measures = measures.ok_or_else(|| document.wrong(name, "not there"))?;
+        let measures = document.required_object(name)?;
         Ok((name, measures))
     });
     let benchmarks = benchmarks.collect::<Result<Vec<_>, String>>()?;
@@ -62,7 +64,11 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
             let why = format!("{}, no `{measure}`", others.join(", "));
             return Ok(Row::new(name, Figure::Skipped(why)));
         };
-        let factor = if measure == "latency" { 1e3 } else { 1.0 };
+        let factor = if measure == "latency" {
+            NANOSECOND
+        } else {
+            1.0
+        };
         let stat = Stat {
             median: Some(estimate.number("value")? * factor),
             ..Stat::blank(1)
@@ -70,22 +76,15 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
         Ok(Row::new(name, Figure::Summary(stat)))
     });
     Ok(vec![Source {
-        rows: rows.collect::<Result<_, String>>()?,
-        facts: vec![Fact::new("tool", "Bencher")],
         clock: clock(measure),
-        cut: None,
+        ..Source::of_times("Bencher", rows.collect::<Result<_, String>>()?)
     }])
 }
 
 fn clock(measure: &str) -> Clock {
-    let unit = match measure {
-        "instructions" => Unit::Instructions,
-        "cycles" => Unit::Cycles,
-        _ => return picosecond_clock(),
-    };
-    Clock {
-        name: measure.to_owned(),
-        unit,
-        hz: 0,
+    match measure {
+        "instructions" => instruction_clock(),
+        "cycles" => counter_clock(),
+        _ => picosecond_clock(),
     }
 }

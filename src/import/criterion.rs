@@ -18,8 +18,10 @@
 use serde_json::Value;
 
 use super::json::{lines, Object};
-use super::{picosecond_clock, samples, Document, Figure, Format, Row, Source};
-use crate::stream::run::{Fact, Stat};
+use super::{
+    not_a_time, samples, time_unit, Document, Figure, Format, Row, Source, MICROSECOND, NANOSECOND,
+};
+use crate::stream::run::Stat;
 
 /// What criterion saves, and cargo-criterion prints.
 pub const FORMAT: Format = Format {
@@ -89,25 +91,20 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
                 continue;
             }
             Kind::Other => continue,
-            Kind::Samples => means(&object, "iters", "times", 1e3)?,
+            Kind::Samples => means(&object, "iters", "times", NANOSECOND)?,
             Kind::Estimates => estimates(&object)?,
             Kind::Message => {
                 name = object.text("id")?;
                 let unit = object.text("unit")?;
                 match picoseconds(unit) {
                     Some(factor) => means(&object, "iteration_count", "measured_values", factor)?,
-                    None => Figure::Skipped(format!("`{unit}` is no time")),
+                    None => not_a_time(unit),
                 }
             }
         };
         rows.push(Row::new(name, figure));
     }
-    Ok(vec![Source {
-        facts: vec![Fact::new("tool", "criterion")],
-        clock: picosecond_clock(),
-        rows,
-        cut: None,
-    }])
+    Ok(vec![Source::of_times("criterion", rows)])
 }
 
 /// The mean time of an iteration in each sample.
@@ -130,7 +127,7 @@ fn estimates(object: &Object) -> Result<Figure, String> {
     let estimate = |name: &str| {
         let estimate = object.object(name);
         estimate.map_or(Ok(None), |estimate| {
-            Ok::<_, String>(Some(estimate.number("point_estimate")? * 1e3))
+            Ok::<_, String>(Some(estimate.number("point_estimate")? * NANOSECOND))
         })
     };
     Ok(Figure::Summary(Stat {
@@ -145,10 +142,7 @@ fn estimates(object: &Object) -> Result<Figure, String> {
 fn picoseconds(unit: &str) -> Option<f64> {
     match unit {
         "ps" => Some(1.0),
-        "ns" => Some(1e3),
-        "us" | "µs" => Some(1e6),
-        "ms" => Some(1e9),
-        "s" => Some(1e12),
-        _ => None,
+        "µs" => Some(MICROSECOND),
+        _ => time_unit(unit),
     }
 }

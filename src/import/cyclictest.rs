@@ -28,9 +28,11 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::text::{figure, number, Unread};
-use super::{Document, Figure, Format, Lines, Reader, Row, Source};
+use super::{
+    microsecond_clock, nanosecond_clock, Document, Figure, Format, Lines, Reader, Row, Source,
+};
 use crate::stream::histogram::Histogram;
-use crate::stream::run::{Clock, Fact, Stat, Unit};
+use crate::stream::run::{Fact, Stat};
 use crate::stream::ticks::Ticks;
 
 /// What cyclictest prints, and the JSON of rt-tests.
@@ -49,22 +51,6 @@ pub const FORMAT: Format = Format {
 /// Begins two of the lines that sum up a histogram.
 const TOTAL: &str = "# Total:";
 const MIN: &str = "# Min Latencies:";
-
-fn microsecond_clock() -> Clock {
-    Clock {
-        name: "microseconds".to_owned(),
-        unit: Unit::Cycles,
-        hz: 1_000_000,
-    }
-}
-
-fn nanosecond_clock() -> Clock {
-    Clock {
-        name: "nanoseconds".to_owned(),
-        unit: Unit::Cycles,
-        hz: 1_000_000_000,
-    }
-}
 
 fn name_of_thread(tool: &str, thread: impl std::fmt::Display) -> String {
     format!("{tool} thread {thread}")

@@ -16,8 +16,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::json::Object;
-use super::{picosecond_clock, samples, Document, Figure, Format, Row, Source};
-use crate::stream::run::Fact;
+use super::{add_row, not_a_time, samples, Document, Format, Row, Source, MILLISECOND, NANOSECOND};
 
 /// Fuchsia's JSON.
 pub const FORMAT: Format = Format {
@@ -45,15 +44,9 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
     for result in Object::elements(document)? {
         for row in rows(&result)? {
             let seen = times_seen.entry(row.name.clone()).or_insert(0);
-            if sources.len() == *seen {
-                sources.push(Source {
-                    facts: vec![Fact::new("tool", "Fuchsia performance tests")],
-                    clock: picosecond_clock(),
-                    rows: Vec::new(),
-                    cut: None,
-                });
-            }
-            sources[*seen].rows.push(row);
+            add_row(&mut sources, *seen, row, || {
+                Source::of_times("Fuchsia performance tests", Vec::new())
+            });
             *seen += 1;
         }
     }
@@ -70,7 +63,7 @@ fn rows(result: &Object) -> Result<Vec<Row>, String> {
                 let ticks: Vec<f64> = values.iter().map(|value| value * factor).collect();
                 samples(&ticks)
             }
-            None => Figure::Skipped(format!("`{unit}` is no time")),
+            None => not_a_time(unit),
         };
         Ok(Row::new(name, figure))
     };
@@ -102,8 +95,8 @@ fn name(result: &Object) -> Result<String, String> {
 /// Picoseconds in one of a unit, if it is one of time.
 fn picoseconds(unit: &str) -> Option<f64> {
     match unit.strip_suffix("_smallerIsBetter").unwrap_or(unit) {
-        "ns" | "nanoseconds" => Some(1e3),
-        "ms" | "milliseconds" => Some(1e9),
+        "ns" | "nanoseconds" => Some(NANOSECOND),
+        "ms" | "milliseconds" => Some(MILLISECOND),
         _ => None,
     }
 }

@@ -27,7 +27,10 @@ use serde_json::Value;
 
 use super::json::{lines, Object};
 use super::text::{number, Unread};
-use super::{picosecond_clock, samples, Document, Figure, Format, Lines, Reader, Row, Source};
+use super::{
+    instruction_clock, not_a_time, picosecond_clock, samples, Document, Figure, Format, Lines,
+    Reader, Row, Source, NANOSECOND, SECOND,
+};
 use crate::stream::record;
 use crate::stream::run::{Clock, Fact, Unit};
 
@@ -187,7 +190,7 @@ impl Reader for Log {
             self.results.iter().any(of_unit)
         };
         let clock = if has(Unit::Instructions) && !has(Unit::Cycles) {
-            instructions()
+            instruction_clock()
         } else {
             picosecond_clock()
         };
@@ -273,8 +276,7 @@ impl Log {
             }
         }
         if let (false, Some(unit)) = (has_time, any) {
-            let why = format!("`{unit}` is no time");
-            self.result(&name).without = Some(Figure::Skipped(why));
+            self.result(&name).without = Some(not_a_time(unit));
         }
         Some(())
     }
@@ -387,14 +389,6 @@ fn is_setting_of_go(text: &str) -> bool {
     key.is_some_and(|key| matches!(key, "goos" | "goarch" | "pkg" | "cpu"))
 }
 
-fn instructions() -> Clock {
-    Clock {
-        name: "instructions".to_owned(),
-        unit: Unit::Instructions,
-        hz: 0,
-    }
-}
-
 /// Whether some words of a line are `2000 87.85 ns/op`: an integer, a number and the unit, or of
 /// these the last so many.
 fn is_result(line: &str, words: usize) -> bool {
@@ -421,8 +415,8 @@ fn ticks(unit: &str) -> Option<(f64, Unit)> {
     }
     let numerator = unit.split('/').next()?;
     match numerator.rsplit('-').next()? {
-        "ns" => Some((1e3, Unit::Cycles)),
-        "sec" => Some((1e12, Unit::Cycles)),
+        "ns" => Some((NANOSECOND, Unit::Cycles)),
+        "sec" => Some((SECOND, Unit::Cycles)),
         _ => None,
     }
 }

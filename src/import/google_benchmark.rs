@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::json::Object;
-use super::{picosecond_clock, samples, Document, Figure, Format, Row, Source};
+use super::{samples, time_unit, Document, Figure, Format, Row, Source, NANOSECOND};
 use crate::stream::run::{Fact, Stat};
 
 /// Google Benchmark's JSON.
@@ -77,14 +77,11 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
     // Whose machine it is stays with the file, as with runs of our own.
     let told = context.iter().flat_map(Object::scalars);
     let told = told.filter(|(name, _)| *name != "host_name");
-    let mut facts = vec![Fact::new("tool", "Google Benchmark")];
-    facts.extend(told.map(|(name, value)| Fact::new(name, &value)));
-    Ok(vec![Source {
-        facts,
-        clock: picosecond_clock(),
-        rows: benchmarks.into_iter().map(Benchmark::row).collect(),
-        cut: None,
-    }])
+    let rows = benchmarks.into_iter().map(Benchmark::row).collect();
+    let mut source = Source::of_times("Google Benchmark", rows);
+    let facts = told.map(|(name, value)| Fact::new(name, &value));
+    source.facts.extend(facts);
+    Ok(vec![source])
 }
 
 /// Before 1.5 only the end of its name tells what a row is.
@@ -176,13 +173,9 @@ impl Benchmark {
 /// Picoseconds in one of a row's time unit.
 fn picoseconds(row: &Object) -> Result<f64, String> {
     if row.get("time_unit").is_none() {
-        return Ok(1e3);
+        return Ok(NANOSECOND);
     }
-    match row.text("time_unit")? {
-        "ns" => Ok(1e3),
-        "us" => Ok(1e6),
-        "ms" => Ok(1e9),
-        "s" => Ok(1e12),
-        other => Err(row.wrong("time_unit", &format!("`{other}` is no unit of time"))),
-    }
+    let unit = row.text("time_unit")?;
+    let wrong = || row.wrong("time_unit", &format!("`{unit}` is no unit of time"));
+    time_unit(unit).ok_or_else(wrong)
 }

@@ -20,7 +20,7 @@
 //! The table has no end mark.
 
 use super::text::{figure, number, Unread};
-use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
+use super::{time_unit, Figure, Format, Lines, Reader, Row, Source};
 use crate::stream::run::{Fact, Stat};
 
 /// The table of Google Benchmark.
@@ -60,14 +60,9 @@ impl Reader for Log {
             }
         } else if let Some(column) = header(line) {
             self.column = Some(column);
-            let mut facts = vec![Fact::new("tool", "Google Benchmark")];
-            facts.append(&mut self.facts);
-            self.sources.push(Source {
-                facts,
-                clock: picosecond_clock(),
-                rows: Vec::new(),
-                cut: None,
-            });
+            let mut source = Source::of_times("Google Benchmark", Vec::new());
+            source.facts.append(&mut self.facts);
+            self.sources.push(source);
         } else if self.column.is_some() && is_like_row(line) {
             self.unread.line(line);
         }
@@ -98,7 +93,7 @@ fn header(line: &str) -> Option<usize> {
 fn is_like_row(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace().skip(1);
     let (time, unit) = (words.next(), words.next());
-    time.is_some_and(|time| number(time).is_ok()) && unit.and_then(picoseconds_in).is_some()
+    time.is_some_and(|time| number(time).is_ok()) && unit.and_then(time_unit).is_some()
 }
 
 fn row(line: &str) -> Option<Row> {
@@ -123,13 +118,13 @@ fn row(line: &str) -> Option<Row> {
         let why = "a percentage, no time".to_owned();
         return Some(Row::new(name, Figure::Skipped(why)));
     }
-    let Some(factor) = picoseconds_in(unit) else {
+    let Some(factor) = time_unit(unit) else {
         // The fit of a complexity has `N`, `NlgN`, `(1)` ... in the place of the unit.
         let is_fit = name.ends_with("_BigO") && number(real).is_ok();
         let why = || Figure::Skipped("the fit of a complexity, no time".to_owned());
         return is_fit.then(|| Row::new(name, why()));
     };
-    picoseconds_in(cpu_unit)?;
+    time_unit(cpu_unit)?;
     let stat = || -> Result<Stat, String> {
         let iterations = iterations.unwrap_or("");
         let wrong = |_| format!("`{iterations}` is no number");
@@ -140,16 +135,6 @@ fn row(line: &str) -> Option<Row> {
         about: format!("CPU time {cpu} {cpu_unit}"),
         ..Row::new(name, figure(line, stat()))
     })
-}
-
-fn picoseconds_in(unit: &str) -> Option<f64> {
-    match unit {
-        "ns" => Some(1e3),
-        "us" => Some(1e6),
-        "ms" => Some(1e9),
-        "s" => Some(1e12),
-        _ => None,
-    }
 }
 
 /// Leaves the repetitions, or where there are none, what sums them up.

@@ -14,9 +14,9 @@
 //! `hwlatdetect inner over 10us`. Where nothing exceeded it, the rows are skipped and say so.
 
 use super::text::number;
-use super::{Figure, Format, Lines, Reader, Row, Source};
+use super::{microsecond_clock, Figure, Format, Lines, Reader, Row, Source};
 use crate::stream::histogram::Histogram;
-use crate::stream::run::{Clock, Fact, Unit};
+use crate::stream::run::Fact;
 use crate::stream::ticks::Ticks;
 
 /// What hwlatdetect prints.
@@ -117,11 +117,7 @@ impl Test {
         });
         Source {
             rows: rows.collect(),
-            clock: Clock {
-                name: "microseconds".to_owned(),
-                unit: Unit::Cycles,
-                hz: 1_000_000,
-            },
+            clock: microsecond_clock(),
             cut: (!is_whole).then(|| "its result, `Max Latency:`, is missing".to_owned()),
             facts: self.facts,
         }

@@ -11,8 +11,8 @@
 use serde_json::Value;
 
 use super::json::{scalar, Object};
-use super::{picosecond_clock, samples, Document, Figure, Format, Printed, Row, Source};
-use crate::stream::run::{Fact, Stat};
+use super::{add_row, samples, Document, Figure, Format, Printed, Row, Source, SECOND};
+use crate::stream::run::Stat;
 
 /// hyperfine's JSON.
 pub const FORMAT: Format = Format {
@@ -22,8 +22,6 @@ pub const FORMAT: Format = Format {
     lines: None,
     document: Some(Document { fits, read }),
 };
-
-const PICOSECONDS: f64 = 1e12;
 
 fn fits(document: &Value) -> bool {
     let first = &document["results"][0];
@@ -36,17 +34,12 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
     let mut sources: Vec<Source> = Vec::new();
     for (result, name) in results.iter().zip(&names) {
         for (run, figure) in figures(result)?.into_iter().enumerate() {
-            if sources.len() == run {
-                sources.push(Source {
-                    facts: vec![Fact::new("tool", "hyperfine")],
-                    clock: picosecond_clock(),
-                    rows: Vec::new(),
-                    cut: None,
-                });
-            }
-            sources[run].rows.push(Row {
-                printed: Some(Printed::time("s", PICOSECONDS)),
+            let row = Row {
+                printed: Some(Printed::time("s", SECOND)),
                 ..Row::new(name, figure)
+            };
+            add_row(&mut sources, run, row, || {
+                Source::of_times("hyperfine", Vec::new())
             });
         }
     }
@@ -80,11 +73,11 @@ fn figures(result: &Object) -> Result<Vec<Figure>, String> {
     if result.get("times").is_none() {
         let picoseconds = |name: &str| {
             let seconds = result.number_if_there(name)?;
-            Ok::<_, String>(seconds.map(|seconds| seconds * PICOSECONDS))
+            Ok::<_, String>(seconds.map(|seconds| seconds * SECOND))
         };
         return Ok(vec![Figure::Summary(Stat {
             samples: 1,
-            mean: Some(result.number("mean")? * PICOSECONDS),
+            mean: Some(result.number("mean")? * SECOND),
             median: picoseconds("median")?,
             min: picoseconds("min")?,
             max: picoseconds("max")?,
@@ -99,7 +92,7 @@ fn figures(result: &Object) -> Result<Vec<Figure>, String> {
             let status = scalar(exit).unwrap_or_default();
             Figure::Failed(format!("the command ended with status {status}"))
         }
-        _ => samples(&[seconds * PICOSECONDS]),
+        _ => samples(&[seconds * SECOND]),
     };
     Ok(times.iter().enumerate().map(figure).collect())
 }

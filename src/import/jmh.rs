@@ -19,10 +19,13 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::json::{scalar, Object};
-use super::{picosecond_clock, picoseconds, samples, Document, Figure, Format, Row, Source};
+use super::json::Object;
+use super::{
+    add_row, not_a_time, picoseconds, samples, time_unit, Document, Figure, Format, Row, Source,
+    NANOSECOND, SECOND,
+};
 use crate::stream::histogram::Histogram;
-use crate::stream::run::{Fact, Stat};
+use crate::stream::run::Stat;
 
 /// JMH's JSON.
 pub const FORMAT: Format = Format {
@@ -53,21 +56,19 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
         if modes.get(&name).is_some_and(|modes| modes.len() > 1) {
             name = format!("{name} {mode}");
         }
-        let metric = result.object("primaryMetric");
-        let metric = metric.ok_or_else(|| result.wrong("primaryMetric", "not there"))?;
+        let metric = result.required_object("primaryMetric")?;
         let threads = result.number_if_there("threads")?.unwrap_or(1.0);
         let scale = Scale::of(metric.text("scoreUnit")?, threads);
         for (fork, figure) in figures(&metric, scale.as_ref())?.into_iter().enumerate() {
-            if sources.len() == fork {
-                sources.push(source(result));
-            }
             let about = match scale {
                 Some(Scale::Rate(_)) => "mean time of an operation, from a rate",
                 _ => "",
             };
-            let row = Row::new(&name, figure);
-            let about = about.to_owned();
-            sources[fork].rows.push(Row { about, ..row });
+            let row = Row {
+                about: about.to_owned(),
+                ..Row::new(&name, figure)
+            };
+            add_row(&mut sources, fork, row, || source(result));
         }
     }
     Ok(sources)
@@ -83,23 +84,14 @@ fn name(result: &Object) -> Result<String, String> {
 }
 
 fn source(result: &Object) -> Source {
-    let mut facts = vec![Fact::new("tool", "JMH")];
-    let told = [
+    let mut source = Source::of_times("JMH", Vec::new());
+    source.facts.extend(result.facts(&[
         ("version", "jmhVersion"),
         ("vm", "vmName"),
         ("vm_version", "vmVersion"),
         ("jdk", "jdkVersion"),
-    ];
-    let told = told.into_iter();
-    facts.extend(
-        told.filter_map(|(name, field)| Some(Fact::new(name, &scalar(result.get(field)?)?))),
-    );
-    Source {
-        facts,
-        clock: picosecond_clock(),
-        rows: Vec::new(),
-        cut: None,
-    }
+    ]));
+    source
 }
 
 /// How a score becomes picoseconds.
@@ -131,22 +123,17 @@ impl Scale {
 
 fn picoseconds_in(unit: &str) -> Option<f64> {
     match unit {
-        "ns" => Some(1e3),
-        "us" => Some(1e6),
-        "ms" => Some(1e9),
-        "s" => Some(1e12),
-        "min" => Some(60e12),
-        "hr" => Some(3600e12),
-        "day" => Some(86_400e12),
-        _ => None,
+        "min" => Some(60.0 * SECOND),
+        "hr" => Some(3600.0 * SECOND),
+        "day" => Some(86_400.0 * SECOND),
+        _ => time_unit(unit),
     }
 }
 
 /// What each fork measured.
 fn figures(metric: &Object, scale: Option<&Scale>) -> Result<Vec<Figure>, String> {
     let Some(scale) = scale else {
-        let unit = metric.text("scoreUnit")?;
-        return Ok(vec![Figure::Skipped(format!("`{unit}` is no time"))]);
+        return Ok(vec![not_a_time(metric.text("scoreUnit")?)]);
     };
     if metric.get("rawDataHistogram").is_some() {
         let forks = metric.objects("rawDataHistogram")?;
@@ -177,7 +164,7 @@ fn histogram(fork: &Object, scale: &Scale) -> Result<Figure, String> {
             let [value, count] = numbers?[..] else {
                 return Err(pair.says("no value with its count"));
             };
-            let Some(ticks) = picoseconds(scale.picoseconds(value) / 1e3) else {
+            let Some(ticks) = picoseconds(scale.picoseconds(value) / NANOSECOND) else {
                 return Ok(Figure::Failed(format!("a sample is {value}")));
             };
             all.add(ticks, count as u64);

@@ -4,6 +4,8 @@
 
 use serde_json::Value;
 
+use crate::stream::run::Fact;
+
 /// An object and its place in the document: `results[3]`.
 pub(super) struct Object<'a> {
     value: &'a Value,
@@ -52,6 +54,21 @@ impl<'a> Object<'a> {
         let value = self.get(name)?;
         let place = self.place_of(name);
         Some(Object { value, place })
+    }
+
+    pub fn required_object(&self, name: &str) -> Result<Object<'a>, String> {
+        self.object(name)
+            .ok_or_else(|| self.wrong(name, "not there"))
+    }
+
+    /// Facts from fields with a single value, given as `(fact, field)`. Fields that are absent have
+    /// none.
+    pub fn facts<'b>(&'b self, names: &'b [(&str, &str)]) -> impl Iterator<Item = Fact> + 'b {
+        let fact = |(name, field): &(&str, &str)| {
+            let value = scalar(self.get(field)?)?;
+            Some(Fact::new(name, &value))
+        };
+        names.iter().filter_map(fact)
     }
 
     pub fn objects(&self, name: &str) -> Result<Vec<Self>, String> {

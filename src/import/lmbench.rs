@@ -29,7 +29,7 @@ use std::collections::HashSet;
 
 use super::lmbench_summary::{Summary, TITLE};
 use super::text::{figure, has_number_before, number, Unread};
-use super::{picosecond_clock, Figure, Format, Lines, Printed, Reader, Row, Source};
+use super::{Figure, Format, Lines, Printed, Reader, Row, Source, MICROSECOND, NANOSECOND, SECOND};
 use crate::stream::run::{Fact, Stat};
 
 /// The results of lmbench.
@@ -156,10 +156,6 @@ fn microseconds(line: &str) -> Option<(&str, &str)> {
     (!name.is_empty()).then_some((name, time))
 }
 
-/// Picoseconds in each.
-const NANOSECOND: f64 = 1e3;
-const MICROSECOND: f64 = 1e6;
-
 fn median(picoseconds: f64) -> Stat {
     Stat {
         median: Some(picoseconds),
@@ -170,7 +166,7 @@ fn median(picoseconds: f64) -> Stat {
 /// A row that is printed in microseconds.
 fn microseconds_row(name: &str, figure: Figure) -> Row {
     Row {
-        printed: Some(Printed::time("microseconds", 1e6)),
+        printed: Some(Printed::time("microseconds", MICROSECOND)),
         ..Row::new(name, figure)
     }
 }
@@ -197,12 +193,7 @@ impl Log {
         self.is_file = false;
         self.names.clear();
         self.is_random = false;
-        self.sources.push(Source {
-            facts: vec![Fact::new("tool", "lmbench")],
-            clock: picosecond_clock(),
-            rows: Vec::new(),
-            cut: None,
-        });
+        self.sources.push(Source::of_times("lmbench", Vec::new()));
     }
 
     fn push(&mut self, row: Row) {
@@ -293,7 +284,7 @@ impl Log {
 fn per_second(rate: &str, samples: u64) -> Result<Stat, String> {
     let rate = number(rate)?;
     if rate > 0.0 {
-        Ok(Stat::of_mean(samples, 1e12 / rate))
+        Ok(Stat::of_mean(samples, SECOND / rate))
     } else {
         Err(format!("{rate} in a second have no time"))
     }

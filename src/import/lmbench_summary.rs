@@ -20,7 +20,7 @@
 use std::collections::HashMap;
 
 use super::text::{figure, number};
-use super::{picosecond_clock, Row, Source};
+use super::{Row, Source, MICROSECOND, NANOSECOND};
 use crate::stream::run::{Fact, Stat};
 
 /// What the title of each table of times holds.
@@ -55,7 +55,7 @@ static TABLES: [Known; 6] = [
             Some("Process fork+execve"),
             Some("Process fork+/bin/sh -c"),
         ],
-        unit: 1e6,
+        unit: MICROSECOND,
     },
     Known {
         title: "Context switching",
@@ -68,7 +68,7 @@ static TABLES: [Known; 6] = [
             Some("lat_ctx size=16k 16"),
             Some("lat_ctx size=64k 16"),
         ],
-        unit: 1e6,
+        unit: MICROSECOND,
     },
     Known {
         title: "*Local* Communication latencies",
@@ -83,7 +83,7 @@ static TABLES: [Known; 6] = [
             Some("RPC/tcp latency using localhost"),
             Some("TCP/IP connection cost to localhost"),
         ],
-        unit: 1e6,
+        unit: MICROSECOND,
     },
     Known {
         title: "*Remote* Communication latencies",
@@ -94,7 +94,7 @@ static TABLES: [Known; 6] = [
             Some("RPC/tcp latency using another host"),
             Some("TCP/IP connection cost to another host"),
         ],
-        unit: 1e6,
+        unit: MICROSECOND,
     },
     Known {
         title: "File & VM system latencies",
@@ -108,7 +108,7 @@ static TABLES: [Known; 6] = [
             Some("Pagefaults"),
             Some("Select on 100 fd's"),
         ],
-        unit: 1e6,
+        unit: MICROSECOND,
     },
     Known {
         title: "Memory latencies",
@@ -120,7 +120,7 @@ static TABLES: [Known; 6] = [
             Some("Memory latency random"),
             None,
         ],
-        unit: 1e3,
+        unit: NANOSECOND,
     },
 ];
 
@@ -180,12 +180,9 @@ impl Summary {
             let rows = rows(table.known, line, cells);
             let sources = &mut self.sources;
             let place = *self.places.entry(key).or_insert_with(|| {
-                sources.push(Source {
-                    facts: vec![Fact::new("tool", "lmbench"), Fact::new("kernel", *system)],
-                    clock: picosecond_clock(),
-                    rows: Vec::new(),
-                    cut: None,
-                });
+                let mut source = Source::of_times("lmbench", Vec::new());
+                source.facts.push(Fact::new("kernel", *system));
+                sources.push(source);
                 sources.len() - 1
             });
             self.sources[place].rows.extend(rows);

@@ -193,6 +193,20 @@ impl Printed {
     }
 }
 
+impl Source {
+    /// A complete source that prints times: its clock is [`picosecond_clock`] and its fact `tool`
+    /// is this tool.
+    #[must_use]
+    pub fn of_times(tool: &str, rows: Vec<Row>) -> Self {
+        Source {
+            facts: vec![Fact::new("tool", tool)],
+            clock: picosecond_clock(),
+            rows,
+            cut: None,
+        }
+    }
+}
+
 impl Row {
     /// A row without a description of its own.
     #[must_use]
@@ -219,10 +233,73 @@ fn is_counter(clock: &Clock) -> bool {
 /// nanosecond are kept.
 #[must_use]
 pub fn picosecond_clock() -> Clock {
+    clock("picoseconds", Unit::Cycles, PICOSECONDS)
+}
+
+/// The clock of a source that prints whole nanoseconds.
+fn nanosecond_clock() -> Clock {
+    clock("nanoseconds", Unit::Cycles, 1_000_000_000)
+}
+
+/// The clock of a source that prints whole microseconds.
+fn microsecond_clock() -> Clock {
+    clock("microseconds", Unit::Cycles, 1_000_000)
+}
+
+/// The clock of a source that prints ticks of a counter without its frequency.
+fn counter_clock() -> Clock {
+    clock(COUNTER, Unit::Cycles, 0)
+}
+
+/// The clock of a source that prints executed instructions.
+fn instruction_clock() -> Clock {
+    clock("instructions", Unit::Instructions, 0)
+}
+
+fn clock(name: &str, unit: Unit, hz: u64) -> Clock {
     Clock {
-        name: "picoseconds".to_owned(),
-        unit: Unit::Cycles,
-        hz: PICOSECONDS,
+        name: name.to_owned(),
+        unit,
+        hz,
+    }
+}
+
+/// Ticks of [`picosecond_clock`] in one nanosecond, microsecond, millisecond and second.
+const NANOSECOND: f64 = 1e3;
+const MICROSECOND: f64 = 1e6;
+const MILLISECOND: f64 = 1e9;
+const SECOND: f64 = 1e12;
+
+/// Ticks of [`picosecond_clock`] in one unit of time; `None` for any other unit.
+fn time_unit(unit: &str) -> Option<f64> {
+    match unit {
+        "ns" => Some(NANOSECOND),
+        "us" => Some(MICROSECOND),
+        "ms" => Some(MILLISECOND),
+        "s" => Some(SECOND),
+        _ => None,
+    }
+}
+
+/// The figure of a row whose unit is not a unit of time.
+fn not_a_time(unit: &str) -> Figure {
+    Figure::Skipped(format!("`{unit}` is no time"))
+}
+
+/// Adds a row to the source of its process. Processes are numbered from 0 without gaps; the first
+/// row of a process creates its source with `new`.
+fn add_row(sources: &mut Vec<Source>, process: usize, row: Row, new: impl FnOnce() -> Source) {
+    if sources.len() == process {
+        sources.push(new());
+    }
+    sources[process].rows.push(row);
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 {
+        a
+    } else {
+        greatest_common_divisor(b, a % b)
     }
 }
 

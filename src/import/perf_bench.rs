@@ -24,9 +24,12 @@
 //! lost: nothing is read until the next one, and the source is not whole.
 
 use super::text::{figure, number};
-use super::{picosecond_clock, picoseconds, Figure, Format, Lines, Printed, Reader, Row, Source};
+use super::{
+    picoseconds, Figure, Format, Lines, Printed, Reader, Row, Source, MICROSECOND, MILLISECOND,
+    NANOSECOND, SECOND,
+};
 use crate::stream::histogram::Histogram;
-use crate::stream::run::{Fact, Stat};
+use crate::stream::run::Stat;
 
 /// What perf bench prints.
 pub const FORMAT: Format = Format {
@@ -115,12 +118,8 @@ impl Log {
         };
         let last = self.sources.last();
         if last.is_none_or(|source| source.rows.iter().any(of_it)) {
-            self.sources.push(Source {
-                facts: vec![Fact::new("tool", "perf bench")],
-                clock: picosecond_clock(),
-                rows: Vec::new(),
-                cut: None,
-            });
+            self.sources
+                .push(Source::of_times("perf bench", Vec::new()));
         }
         self.bench = Some(Bench {
             name: name.to_owned(),
@@ -169,15 +168,15 @@ impl Bench {
             name.clone_into(&mut self.function);
         } else if let Some(time) = line.trim_end().strip_suffix(" usecs/op") {
             let executed = self.executed.unwrap_or(1);
-            let stat = last_number(time).map(|time| Stat::of_mean(executed, time * 1e6));
+            let stat = last_number(time).map(|time| Stat::of_mean(executed, time * MICROSECOND));
             self.is_over = !self.has_operations();
             self.push(Row {
-                printed: Some(Printed::time("usecs/op", 1e6)),
+                printed: Some(Printed::time("usecs/op", MICROSECOND)),
                 ..Row::new(&self.name, figure(line, stat))
             });
         } else if let Some((_, time)) = line.split_once("Total time: ") {
             self.is_over = self.total.is_some();
-            self.goes_on = self.name != "sched/messaging";
+            self.goes_on = !self.is_messaging();
             if let (false, Some(seconds)) = (self.is_over, time.trim_end().strip_suffix(" [sec]")) {
                 self.total = Some(total(line, seconds));
             }
@@ -245,14 +244,14 @@ impl Bench {
             return;
         }
         let figure = if self.runs.is_empty() {
-            let stat = time.map(|nanoseconds| Stat::of_mean(1, nanoseconds * 1e3));
+            let stat = time.map(|nanoseconds| Stat::of_mean(1, nanoseconds * NANOSECOND));
             figure(line, stat)
         } else {
             samples(std::mem::take(&mut self.runs))
         };
         self.push(Row {
             about: what.trim().to_owned(),
-            printed: Some(Printed::time("ms", 1e9)),
+            printed: Some(Printed::time("ms", MILLISECOND)),
             ..Row::new(&self.name, figure)
         });
     }
@@ -283,7 +282,7 @@ impl Bench {
                 None => Figure::Failed("it has no result".to_owned()),
             };
             self.rows.push(Row {
-                printed: Some(Printed::time("s", 1e12)),
+                printed: Some(Printed::time("s", SECOND)),
                 ..Row::new(&self.name, figure)
             });
         }
@@ -299,7 +298,7 @@ fn last_number(text: &str) -> Result<f64, String> {
 fn total(line: &str, seconds: &str) -> Figure {
     figure(
         line,
-        number(seconds).map(|seconds| Stat::of_mean(1, seconds * 1e12)),
+        number(seconds).map(|seconds| Stat::of_mean(1, seconds * SECOND)),
     )
 }
 

@@ -12,7 +12,7 @@
 use serde_json::Value;
 
 use super::json::Object;
-use super::{picosecond_clock, samples, Document, Figure, Format, Row, Source};
+use super::{samples, Document, Figure, Format, Row, Source, SECOND};
 use crate::stream::run::{Fact, Stat};
 
 /// pytest-benchmark's JSON.
@@ -28,19 +28,13 @@ fn fits(document: &Value) -> bool {
     document["machine_info"].is_object() && document["benchmarks"].is_array()
 }
 
-/// Picoseconds in a second.
-const SECOND: f64 = 1e12;
-
 fn read(document: &Value) -> Result<Vec<Source>, String> {
     let document = Object::document(document);
     let benchmarks = document.objects("benchmarks")?;
     let rows = benchmarks.iter().map(row).collect::<Result<_, String>>()?;
-    Ok(vec![Source {
-        facts: facts(&document),
-        clock: picosecond_clock(),
-        rows,
-        cut: None,
-    }])
+    let mut source = Source::of_times("pytest-benchmark", rows);
+    source.facts.extend(facts(&document));
+    Ok(vec![source])
 }
 
 fn facts(document: &Object) -> Vec<Fact> {
@@ -49,7 +43,6 @@ fn facts(document: &Object) -> Vec<Fact> {
         let value = value.ok().filter(|value| !value.is_empty());
         facts.extend(value.map(|value| Fact::new(name, value)));
     };
-    fact("tool", Ok("pytest-benchmark"));
     fact("version", document.text("version"));
     fact("date", document.text("datetime"));
     if let Some(machine) = document.object("machine_info") {
@@ -69,8 +62,7 @@ fn row(benchmark: &Object) -> Result<Row, String> {
     let name = benchmark
         .text("fullname")
         .or_else(|_| benchmark.text("name"))?;
-    let stats = benchmark.object("stats");
-    let stats = stats.ok_or_else(|| benchmark.wrong("stats", "not there"))?;
+    let stats = benchmark.required_object("stats")?;
     if stats.get("data").is_some() {
         let seconds = stats.numbers("data")?;
         if !seconds.is_empty() {

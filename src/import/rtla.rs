@@ -25,9 +25,12 @@
 //! column in `hist`.
 
 use super::text::{figure, number, Unread};
-use super::{Figure, Format, Lines, Reader, Row, Source};
+use super::{
+    greatest_common_divisor, microsecond_clock, nanosecond_clock, Figure, Format, Lines, Reader,
+    Row, Source,
+};
 use crate::stream::histogram::Histogram;
-use crate::stream::run::{Clock, Fact, Stat, Unit};
+use crate::stream::run::{Fact, Stat};
 use crate::stream::ticks::Ticks;
 
 /// What rtla timerlat prints.
@@ -145,19 +148,6 @@ fn seconds(duration: &str) -> u64 {
         })
 }
 
-fn clock(is_in_nanoseconds: bool) -> Clock {
-    let (name, hz) = if is_in_nanoseconds {
-        ("nanoseconds", 1_000_000_000)
-    } else {
-        ("microseconds", 1_000_000)
-    };
-    Clock {
-        name: name.to_owned(),
-        unit: Unit::Cycles,
-        hz,
-    }
-}
-
 impl Log {
     /// Ends the table that is being read.
     fn end(&mut self) {
@@ -188,7 +178,11 @@ impl Log {
                 Fact::new("tool", "rtla timerlat"),
                 Fact::new("duration", &duration),
             ],
-            clock: clock(is_in_nanoseconds),
+            clock: if is_in_nanoseconds {
+                nanosecond_clock()
+            } else {
+                microsecond_clock()
+            },
             rows,
             cut: cut.map(str::to_owned),
         });
@@ -295,25 +289,15 @@ impl Column {
             .fold(0, u128::saturating_add);
         let mean = sum / u128::from(self.bins.total().max(1));
         // Wider bins lie at multiples of their width.
-        let width = self
-            .bins
-            .iter()
-            .fold(0, |width, (ticks, _)| divisor(width, ticks.0));
+        let width = self.bins.iter().fold(0, |width, (ticks, _)| {
+            greatest_common_divisor(width, ticks.0)
+        });
         self.over.as_deref() == Some("0")
             && self.bins.total() == stat.samples
             && ticks(self.bins.min()) == stat.min
             && ticks(self.bins.max()) == stat.max
             && Some(mean as f64) == stat.mean
             && (width <= 1 || self.bins.distinct() == 1)
-    }
-}
-
-/// The greatest common divisor.
-fn divisor(a: u64, b: u64) -> u64 {
-    if b == 0 {
-        a
-    } else {
-        divisor(b, a % b)
     }
 }
 

@@ -24,7 +24,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::text::{figure, number, whole, Unread};
-use super::{picosecond_clock, Figure, Format, Lines, Printed, Reader, Row, Source};
+use super::{Figure, Format, Lines, Printed, Reader, Row, Source, NANOSECOND};
 use crate::stream::run::{Fact, Stat};
 
 /// The console's output of rtos-benchmark.
@@ -48,7 +48,7 @@ const MARKS: [&str; 4] = [START, END, VXWORKS, TITLE_END];
 /// How figures are printed: an unsigned integer, of 32 bits in some ports.
 const NANOSECONDS: Printed = Printed {
     is_unsigned: true,
-    ..Printed::time("ns", 1e3)
+    ..Printed::time("ns", NANOSECOND)
 };
 
 /// Rows are `" %-40s: "`.
@@ -120,10 +120,8 @@ impl Log {
         self.is_started = false;
         self.names.clear();
         self.sources.push(Source {
-            facts: vec![Fact::new("tool", "rtos-benchmark")],
-            clock: picosecond_clock(),
-            rows: Vec::new(),
             cut: Some(format!("its end mark `{END}` is missing")),
+            ..Source::of_times("rtos-benchmark", Vec::new())
         });
     }
 

@@ -19,8 +19,8 @@ use serde_json::Value;
 
 use super::json::Object;
 use super::text::{figure, number};
-use super::{Document, Figure, Format, Lines, Reader, Row, Source};
-use crate::stream::run::{Clock, Fact, Stat, Unit};
+use super::{microsecond_clock, Document, Figure, Format, Lines, Reader, Row, Source};
+use crate::stream::run::{Fact, Stat};
 
 /// What schbench prints and writes.
 pub const FORMAT: Format = Format {
@@ -89,11 +89,7 @@ fn source(tool: &str, kernel: Option<&str>) -> Source {
     facts.extend(kernel.map(|kernel| Fact::new("kernel", format!("Linux {kernel}"))));
     Source {
         facts,
-        clock: Clock {
-            name: "microseconds".to_owned(),
-            unit: Unit::Cycles,
-            hz: 1_000_000,
-        },
+        clock: microsecond_clock(),
         rows: Vec::new(),
         cut: None,
     }
@@ -201,7 +197,7 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
     source
         .facts
         .extend(command.map(|command| Fact::new("command", command)));
-    let int = document.object("int").ok_or("int: not there")?;
+    let int = document.required_object("int")?;
     for (name, label) in [
         ("Wakeup latency", "wakeup_latency"),
         ("Request latency", "request_latency"),

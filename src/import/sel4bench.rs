@@ -25,8 +25,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::json::{lines, scalar, Object};
-use super::{samples, Document, Figure, Format, Lines, Reader, Row, Source};
-use crate::stream::run::{Clock, Fact, Stat, Unit};
+use super::{counter_clock, samples, Document, Figure, Format, Lines, Reader, Row, Source};
+use crate::stream::run::{Fact, Stat};
 
 /// sel4bench's JSON.
 pub const FORMAT: Format = Format {
@@ -116,11 +116,7 @@ impl Boot {
 fn source(kernel: &str, rows: Vec<Row>) -> Source {
     Source {
         facts: vec![Fact::new("tool", "sel4bench"), Fact::new("kernel", kernel)],
-        clock: Clock {
-            name: "cycles".to_owned(),
-            unit: Unit::Cycles,
-            hz: 0,
-        },
+        clock: counter_clock(),
         rows,
         cut: None,
     }
@@ -146,12 +142,8 @@ fn run(line: &Object) -> Result<Source, String> {
     };
     let rows = metrics.map(row).collect::<Result<_, String>>()?;
     let mut source = source(&format!("seL4 {}", line.text("sha_kernel")?), rows);
-    let told = [("date", "ts"), ("suite", "sha_bench")];
-    let told = told.into_iter().filter_map(|(name, field)| {
-        let value = scalar(line.get(field)?)?;
-        Some(Fact::new(name, &value))
-    });
-    source.facts.extend(told);
+    let facts = line.facts(&[("date", "ts"), ("suite", "sha_bench")]);
+    source.facts.extend(facts);
     Ok(source)
 }
 

@@ -23,9 +23,8 @@
 use std::collections::HashMap;
 
 use super::text::Unread;
-use super::{picosecond_clock, picoseconds, Figure, Format, Lines, Reader, Row, Source};
+use super::{greatest_common_divisor, picoseconds, Figure, Format, Lines, Reader, Row, Source};
 use crate::stream::histogram::Histogram;
-use crate::stream::run::Fact;
 
 /// The console's output of Thread-Metric.
 pub const FORMAT: Format = Format {
@@ -186,7 +185,7 @@ impl Test {
     /// Seconds of a period.
     fn period(&self) -> Result<u64, String> {
         let times: Vec<u64> = self.periods.iter().map(|(seconds, _)| *seconds).collect();
-        let common = times.iter().copied().fold(0, common_divisor);
+        let common = times.iter().copied().fold(0, greatest_common_divisor);
         let is_step = times.windows(2).any(|pair| pair[1] - pair[0] == common);
         if is_step || common == USUAL_PERIOD {
             return Ok(common);
@@ -199,14 +198,6 @@ impl Test {
     }
 }
 
-fn common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 {
-        a
-    } else {
-        common_divisor(b, a % b)
-    }
-}
-
 fn source(tests: Vec<Test>) -> Source {
     let rows = tests.into_iter().map(|test| {
         let figure = match test.error.clone().map_or_else(|| test.samples(), Err) {
@@ -215,10 +206,5 @@ fn source(tests: Vec<Test>) -> Source {
         };
         Row::new(&test.name, figure)
     });
-    Source {
-        facts: vec![Fact::new("tool", "Thread-Metric")],
-        clock: picosecond_clock(),
-        rows: rows.collect(),
-        cut: None,
-    }
+    Source::of_times("Thread-Metric", rows.collect())
 }

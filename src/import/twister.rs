@@ -20,9 +20,8 @@ use serde_json::Value;
 
 use super::json::scalar;
 use super::text::Unread;
-use super::zephyr::cycles;
 use super::zephyr_latency::{mean, name_and_about};
-use super::{Document, Format, Lines, Reader, Row, Source};
+use super::{counter_clock, Document, Format, Lines, Reader, Row, Source};
 use crate::stream::run::Fact;
 
 /// What twister recorded.
@@ -113,7 +112,7 @@ fn source(suite: &Value, environment: &Value, rows: Vec<Row>) -> Source {
     };
     Source {
         facts,
-        clock: cycles(),
+        clock: counter_clock(),
         rows,
         cut,
     }
@@ -161,7 +160,7 @@ impl Reader for Recording {
         }
         let mut sources = vec![Source {
             facts: vec![Fact::new("tool", "twister")],
-            clock: cycles(),
+            clock: counter_clock(),
             rows: self.rows,
             cut: None,
         }];

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::text::Unread;
-use super::{Row, Source};
-use crate::stream::run::{Clock, Fact, Unit};
+use super::{counter_clock, Row, Source};
+use crate::stream::run::Fact;
 
 /// What a banner of a boot holds: `***** BOOTING ZEPHYR OS v1.7.99 - BUILD: ... *****` (1.x),
 /// `*** Booting Zephyr OS build v4.2.0 ***`, and `*** Using Zephyr OS v3.7.99 ***` under the nRF
@@ -168,7 +168,9 @@ impl Boots {
             facts.extend(told);
             self.sources.push(Source {
                 facts,
-                clock: cycles(),
+                // Where a log states a frequency, it is cut to whole megahertz (19.2 MHz is `19 MHz`).
+                // `check` derives a better one from rows with both cycles and nanoseconds.
+                clock: counter_clock(),
                 rows,
                 cut,
             });
@@ -176,16 +178,6 @@ impl Boots {
         }
         self.has_begun = false;
         self.is_ended = false;
-    }
-}
-
-/// The clock of Zephyr's benchmarks. Where they print its frequency, they cut it to whole
-/// megahertz (19.2 MHz is `19 MHz`); rows with cycles and nanoseconds say it better.
-pub(super) fn cycles() -> Clock {
-    Clock {
-        name: "cycles".to_owned(),
-        unit: Unit::Cycles,
-        hz: 0,
     }
 }
 

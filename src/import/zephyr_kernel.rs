@@ -21,7 +21,7 @@
 
 use super::text::{figure, number};
 use super::zephyr::{mark, Boots, BOOT_SIGNS};
-use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source};
+use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source, NANOSECOND};
 use crate::stream::run::Stat;
 
 /// What `app_kernel` and `sys_kernel` print.
@@ -129,7 +129,8 @@ impl Reader for Log {
 
 /// The mean of so many nanoseconds.
 fn mean(line: &str, nanoseconds: &str, samples: u64) -> Figure {
-    let stat = number(nanoseconds).map(|nanoseconds| Stat::of_mean(samples, nanoseconds * 1e3));
+    let stat =
+        number(nanoseconds).map(|nanoseconds| Stat::of_mean(samples, nanoseconds * NANOSECOND));
     figure(line, stat)
 }
 
