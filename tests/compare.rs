@@ -1142,7 +1142,7 @@ fn a_summary_is_appended_and_stays_below_what_github_shows() {
     // What is left out is told; what changed is left out last.
     let less = written(MIB - whole.len() + 1);
     assert!(
-        less.contains("left out for want of room: 1 equivalent\n"),
+        less.contains("left out for lack of space: 1 equivalent\n"),
         "{less}"
     );
     assert!(
@@ -1151,7 +1151,7 @@ fn a_summary_is_appended_and_stays_below_what_github_shows() {
     );
     let head = written(MIB - less.len() + 1);
     assert!(
-        head.contains("left out for want of room: 1 regressed, 1 equivalent\n"),
+        head.contains("left out for lack of space: 1 regressed, 1 equivalent\n"),
         "{head}"
     );
     assert!(!head.contains("a.b"), "{head}");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Runs in the formats of other programs: two saved runs byte for byte, any run at all as far as
-//! its readers' grammar goes, and the tool itself.
+//! Exports runs in formats of other programs: two saved runs are compared byte for byte, and arbitrary
+//! runs must conform to the grammar of the format.
 
 #[allow(dead_code)]
 mod common;
@@ -42,16 +42,16 @@ fn written(name: &str, run: &Run) -> String {
     (format(name).write)(run)
 }
 
-/// Whether a format has anything of a run.
-fn fits(format: &Foreign, run: &Run) -> bool {
+/// Whether a format can represent any metric of a run.
+fn can_represent(format: &Foreign, run: &Run) -> bool {
     format.losses(run).is_ok()
 }
 
 #[test]
-fn every_format_is_what_it_was() {
+fn every_format_matches_its_golden_file() {
     for name in ["time", "instructions"] {
         let run = saved(name);
-        for format in FOREIGN.iter().filter(|format| fits(format, &run)) {
+        for format in FOREIGN.iter().filter(|format| can_represent(format, &run)) {
             let path = here(&format!("tests/golden/export/{name}.{}", format.name));
             let text = (format.write)(&run);
             if std::env::var_os("WRITE_GOLDEN").is_some() {
@@ -59,7 +59,7 @@ fn every_format_is_what_it_was() {
             }
             let golden = fs::read_to_string(&path).unwrap();
             if format.name == "hdr" {
-                // Another version of the compressor may find a shorter way.
+                // Another version of the compressor may produce other bytes.
                 assert_eq!(unpacked(&text), unpacked(&golden), "{name}");
             } else {
                 assert_eq!(text, golden, "{name} as {}", format.name);
@@ -68,7 +68,7 @@ fn every_format_is_what_it_was() {
     }
 }
 
-/// Lines of an interval log with the values of its histograms in place of their encoding.
+/// The lines of an interval log, with decoded histograms.
 fn unpacked(log: &str) -> Vec<String> {
     let payload = |line: &str| Some(line.rsplit_once(',')?.1.to_owned());
     let mut histograms = histograms(log).into_iter();
@@ -87,7 +87,7 @@ fn unpacked(log: &str) -> Vec<String> {
 struct Interval {
     tag: String,
     replicate: u64,
-    /// Values, each with its count.
+    /// Values and their counts.
     values: Vec<(u64, u64)>,
 }
 
@@ -129,20 +129,20 @@ fn base64(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_histogram_has_three_digits_of_every_sample() {
+fn histograms_have_three_digits_of_every_sample() {
     let run = saved("time");
     let log = written("hdr", &run);
     let take = "semaphore.take.blocking.u_to_u";
     let all = histograms(&log);
-    let found: Vec<_> = all.iter().filter(|one| one.tag == take).collect();
+    let found: Vec<_> = all.iter().filter(|interval| interval.tag == take).collect();
     assert_eq!(found.len(), 7);
     let metric = run.metrics.iter().find(|m| m.id == take).unwrap();
-    for (one, replicate) in found.into_iter().zip(&metric.replicates) {
-        assert_eq!(one.replicate, replicate.session as u64);
+    for (interval, replicate) in found.into_iter().zip(&metric.replicates) {
+        assert_eq!(interval.replicate, replicate.session as u64);
         let exact: Vec<(u64, u64)> = replicate.histogram.iter().map(|(t, n)| (t.0, n)).collect();
-        assert_eq!(exact.len(), one.values.len());
-        for ((ticks, count), (value, counted)) in exact.iter().zip(&one.values) {
-            // 2.5 ticks are a nanosecond, of which a value is a thousandth.
+        assert_eq!(exact.len(), interval.values.len());
+        for ((ticks, count), (value, counted)) in exact.iter().zip(&interval.values) {
+            // 2.5 ticks are a nanosecond; values are in thousandths of a nanosecond.
             let exact = *ticks as f64 * 400.0;
             assert_eq!(count, counted);
             assert!(
@@ -154,7 +154,7 @@ fn a_histogram_has_three_digits_of_every_sample() {
 }
 
 #[test]
-fn a_metric_without_a_number_is_told_or_counted() {
+fn metrics_without_a_number_are_explained_or_counted() {
     let run = saved("time");
     let without: Vec<_> = summarise(&run)
         .into_iter()
@@ -184,9 +184,9 @@ fn a_metric_without_a_number_is_told_or_counted() {
             without.iter().all(|(id, _)| !text.contains(id.as_str())),
             "{name}"
         );
-        let said = format(name).losses(&run).unwrap();
+        let losses = format(name).losses(&run).unwrap();
         assert_eq!(
-            said[1],
+            losses[1],
             format!(
                 "{name} leaves out 3 metrics without a number (4 measured, 1 skipped, 2 failed)"
             )
@@ -195,9 +195,9 @@ fn a_metric_without_a_number_is_told_or_counted() {
 }
 
 #[test]
-fn a_submission_to_kcidb_says_what_happened() {
+fn kcidb_submission_has_the_status_of_each_metric() {
     let document: Value = serde_json::from_str(&written("kcidb", &saved("time"))).unwrap();
-    let told: Vec<_> = document["tests"]
+    let found: Vec<_> = document["tests"]
         .as_array()
         .unwrap()
         .iter()
@@ -209,7 +209,7 @@ fn a_submission_to_kcidb_says_what_happened() {
         })
         .collect();
     assert_eq!(
-        told,
+        found,
         [
             ("kernmark.clock.read", "DONE"),
             ("kernmark.semaphore.take.blocking.u_to_u", "DONE"),
@@ -230,7 +230,7 @@ fn a_submission_to_kcidb_says_what_happened() {
 }
 
 #[test]
-fn the_page_of_formats_knows_each() {
+fn documentation_lists_every_format() {
     let page = fs::read_to_string(here("doc/formats.md")).unwrap();
     for format in FOREIGN {
         let name = format!("| `{}` |", format.name);
@@ -244,7 +244,7 @@ fn the_page_of_formats_knows_each() {
     }
 }
 
-/// The tool, with nothing of this machine's settings.
+/// Runs the tool with a fixed width.
 fn kernmark(arguments: &[&str]) -> Seen {
     Command::new(env!("CARGO_BIN_EXE_kernmark"))
         .args(arguments)
@@ -255,7 +255,7 @@ fn kernmark(arguments: &[&str]) -> Seen {
 }
 
 #[test]
-fn show_prints_the_format_and_says_what_is_lost() {
+fn show_prints_the_format_and_its_losses() {
     let run = here("tests/golden/export/instructions.run");
     let run = run.to_str().unwrap();
     let seen = kernmark(&["show", run, "--format", "go"]);
@@ -267,10 +267,10 @@ fn show_prints_the_format_and_says_what_is_lost() {
     refused.expect(
         1,
         "",
-        "zephyr knows time only, and this run has none; choose another format",
+        "zephyr can only represent times, and this run has none; choose another format",
     );
     assert_eq!(refused.out, "");
-    // A run with failures fails, whatever it is printed as.
+    // The exit status of a run with failures does not depend on the format.
     let run = here("tests/golden/export/time.run");
     kernmark(&["show", run.to_str().unwrap(), "--format", "bencher"]).expect(
         1,
@@ -280,7 +280,7 @@ fn show_prints_the_format_and_says_what_is_lost() {
 }
 
 #[test]
-fn a_run_is_printed_in_a_format_too() {
+fn run_prints_the_format_too() {
     let run = here("tests/golden/export/instructions.run");
     let on = format!("file:{}", run.display());
     let saved = common::scratch("export").join("again.run");
@@ -300,12 +300,12 @@ fn a_run_is_printed_in_a_format_too() {
         seen
     };
     of("fuchsiaperf").expect(0, "\"values\":[318.0,318.0]", "saved: ");
-    // What cannot be printed is saved all the same.
-    of("google-benchmark").expect(1, "", "google-benchmark knows time only");
+    // A run that the format cannot represent is still saved.
+    of("google-benchmark").expect(1, "", "google-benchmark can only represent times");
 }
 
 #[test]
-fn the_help_says_what_each_format_loses() {
+fn help_lists_the_losses_of_each_format() {
     for command in ["show", "run"] {
         let seen = kernmark(&[command, "--help"]);
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -320,7 +320,7 @@ fn the_help_says_what_each_format_loses() {
     }
 }
 
-/// Any text, and often one that means something to some format.
+/// Any text, often one with a meaning in some format.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
@@ -438,7 +438,7 @@ prop_compose! {
         };
         Run {
             host,
-            // Replicates of different clocks would have no number.
+            // All sessions have the same clock, because replicates of different clocks have no number.
             sessions: vec![session; 3],
             catalog: metrics.iter().map(entry).collect(),
             metrics: metrics
@@ -450,7 +450,7 @@ prop_compose! {
     }
 }
 
-/// Ids and values of the metrics with a number that a format can carry.
+/// Ids and values of the metrics that a format can represent.
 fn expected(run: &Run, carries: Carries) -> Vec<(String, Vec<f64>)> {
     summary::values(run)
         .into_iter()
@@ -460,7 +460,7 @@ fn expected(run: &Run, carries: Carries) -> Vec<(String, Vec<f64>)> {
         .collect()
 }
 
-/// A name with its escapes, `%2c` or `\x2c`, decoded.
+/// A name with decoded escapes: `%2c` or `\x2c`.
 fn decoded(name: &str, escape: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = name;
@@ -477,7 +477,7 @@ fn decoded(name: &str, escape: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Name, labels and value of a sample of `OpenMetrics`, by the grammar of its text format.
+/// Parses a sample by the grammar of `OpenMetrics` text: name, labels and value.
 fn sample(line: &str) -> (String, Vec<(String, String)>, f64) {
     let is_name = |name: &str| {
         let mut chars = name.chars();
@@ -516,7 +516,7 @@ fn sample(line: &str) -> (String, Vec<(String, String)>, f64) {
     (name.to_owned(), labels, value)
 }
 
-/// What KCIDB's schema asks for of what we write, in our words.
+/// The requirements of KCIDB's schema for the members that we write.
 fn kcidb_schema() -> Value {
     let origin = json!({ "type": "string", "pattern": "^[a-z0-9_]+$" });
     let id = json!({ "type": "string", "pattern": "^[a-z0-9_]+:[^\\u0000]*$" });
@@ -604,7 +604,7 @@ proptest! {
     }
 
     #[test]
-    fn any_run_is_json_of_google_benchmark(run in any_run()) {
+    fn any_run_is_google_benchmark_json(run in any_run()) {
         let document: Value = serde_json::from_str(&written("google-benchmark", &run)).unwrap();
         let mut found: Vec<(String, Vec<f64>)> = Vec::new();
         for entry in document["benchmarks"].as_array().unwrap() {
@@ -621,7 +621,7 @@ proptest! {
     }
 
     #[test]
-    fn any_run_is_json_of_the_others(run in any_run()) {
+    fn any_run_is_json_of_bencher_github_action_and_fuchsia(run in any_run()) {
         let expected = expected(&run, Carries::All);
         let ids: BTreeSet<&str> = expected.iter().map(|(id, _)| id.as_str()).collect();
         let bencher: Value = serde_json::from_str(&written("bencher", &run)).unwrap();
@@ -645,7 +645,7 @@ proptest! {
     }
 
     #[test]
-    fn any_run_is_console_output_of_zephyr(run in any_run()) {
+    fn any_run_is_zephyr_console_output(run in any_run()) {
         let text = written("zephyr", &run);
         let mut found = Vec::new();
         for line in text.lines() {
@@ -667,7 +667,7 @@ proptest! {
     }
 
     #[test]
-    fn any_run_is_a_submission_to_kcidb(run in any_run()) {
+    fn any_run_is_a_kcidb_submission(run in any_run()) {
         let document: Value = serde_json::from_str(&written("kcidb", &run)).unwrap();
         let schema = jsonschema::validator_for(&kcidb_schema()).unwrap();
         let errors: Vec<String> = schema.iter_errors(&document).map(|e| e.to_string()).collect();
@@ -707,9 +707,9 @@ proptest! {
     fn any_run_is_an_interval_log(run in any_run()) {
         let found: Vec<String> = histograms(&written("hdr", &run))
             .into_iter()
-            .map(|one| {
-                assert!(one.values.iter().map(|(_, count)| count).sum::<u64>() > 0);
-                decoded(&one.tag, "%")
+            .map(|interval| {
+                assert!(interval.values.iter().map(|(_, count)| count).sum::<u64>() > 0);
+                decoded(&interval.tag, "%")
             })
             .collect();
         let expected: Vec<String> = expected(&run, Carries::All)

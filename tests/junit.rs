@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Comparisons and budgets as JUnit XML, read back by a parser of others.
+//! Comparisons and budgets as JUnit XML, parsed by an XML library.
 
 #[path = "common/saved.rs"]
 mod saved;
@@ -32,8 +32,8 @@ fn values(percent: u64) -> Vec<Vec<u64>> {
     TEN.iter().map(five).collect()
 }
 
-/// A gate that lets nothing through.
-fn every_gate() -> Gate {
+/// A gate that rejects every verdict.
+fn gate_for_all_verdicts() -> Gate {
     Gate {
         fail_on: Verdict::ALL.to_vec(),
         quantities: vec![Quantity::P50],
@@ -72,8 +72,8 @@ fn slow(cpu: &str) -> String {
     stream("cycles", &[("cpu_model", cpu)], &metrics)
 }
 
-/// A folder with two saved runs and a budget, and the tool in it.
-fn run(cpu: &str, arguments: &str) -> Seen {
+/// Runs `compare` in a directory with two saved runs and a budget.
+fn compare(cpu: &str, arguments: &str) -> Seen {
     let bed = tempfile::tempdir().unwrap();
     let limits = "[[limit]]\nmetric = \"semaphore.*\"\nwhy = \"A & B\"\nmax = \"1.02 us\"\n\
         [[limit]]\nmetric = \"fifo.put\"\np99 = \"1 s\"\n";
@@ -99,21 +99,21 @@ fn named<'a>(document: &'a Document, tag: &str) -> Vec<Node<'a, 'a>> {
     all.filter(|node| node.has_tag_name(tag)).collect()
 }
 
-/// How each test case ended; `passed` where it holds nothing that says otherwise.
-fn ended(document: &Document) -> Vec<(String, String)> {
-    let of = |case: &Node| {
-        let end = case.children().find(|child| {
-            let ends = ["failure", "error", "skipped"];
-            ends.contains(&child.tag_name().name())
+/// The name and result of each test case; `passed` if it has no other result.
+fn results(document: &Document) -> Vec<(String, String)> {
+    let result = |case: &Node| {
+        let element = case.children().find(|child| {
+            let results = ["failure", "error", "skipped"];
+            results.contains(&child.tag_name().name())
         });
-        let end = end.map_or("passed", |end| end.tag_name().name());
+        let result = element.map_or("passed", |element| element.tag_name().name());
         let name = case.attribute("name").unwrap();
-        (name.to_owned(), end.to_owned())
+        (name.to_owned(), result.to_owned())
     };
-    named(document, "testcase").iter().map(of).collect()
+    named(document, "testcase").iter().map(result).collect()
 }
 
-/// Asserts that a document says how many of its cases ended in which way.
+/// Asserts that the counts in a document agree with its test cases.
 #[track_caller]
 fn counts_hold(document: &Document) {
     let root = document.root_element();
@@ -125,7 +125,7 @@ fn counts_hold(document: &Document) {
             ("skipped", "skipped"),
         ] {
             let held = suite.descendants().filter(|n| n.has_tag_name(tag)).count();
-            // Jenkins' schema knows no `skipped` of all suites.
+            // Jenkins' schema has no total of `skipped`.
             if suite != root || tag != "skipped" {
                 assert_eq!(
                     suite.attribute(attribute),
@@ -138,7 +138,7 @@ fn counts_hold(document: &Document) {
 }
 
 #[test]
-fn what_a_gate_refuses_fails_and_what_was_not_shown_is_skipped() {
+fn rejected_verdicts_fail_and_undecided_ones_are_skipped() {
     let all = " --fail-on regression,inconclusive,incomparable,missing";
     for (cpu, gate, status, ends) in [
         (
@@ -167,11 +167,11 @@ fn what_a_gate_refuses_fails_and_what_was_not_shown_is_skipped() {
         ),
         ("Xeon", "", 0, ["skipped"; 5]),
     ] {
-        let seen = run(cpu, gate);
+        let seen = compare(cpu, gate);
         seen.expect(status, "<testsuites ", "");
         let document = Document::parse(&seen.out).unwrap();
         counts_hold(&document);
-        let mut cases = ended(&document);
+        let mut cases = results(&document);
         if cpu == "Xeon" && !gate.is_empty() {
             let first = cases.remove(0);
             assert_eq!(first, ("the gate can judge".into(), "error".into()));
@@ -193,12 +193,12 @@ fn what_a_gate_refuses_fails_and_what_was_not_shown_is_skipped() {
 }
 
 #[test]
-fn budgets_are_test_cases_too() {
-    let seen = run("EPYC", " --fail-on regression --budget limits.toml");
+fn budget_limits_are_test_cases() {
+    let seen = compare("EPYC", " --fail-on regression --budget limits.toml");
     seen.expect(3, "<testsuites ", "");
     let document = Document::parse(&seen.out).unwrap();
     counts_hold(&document);
-    let of_budget = ended(&document).split_off(5);
+    let of_budget = results(&document).split_off(5);
     let found: Vec<(&str, &str)> = of_budget.iter().map(|(a, b)| (&**a, &**b)).collect();
     assert_eq!(
         found,
@@ -223,7 +223,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_breaks_it(
+    fn any_text_gives_valid_xml(
         id in "[\\x00-\\u{ffff}]{0,12}|[<>&\"'\\]!-]{1,9}|\\u{fffe}\\u{ffff}\\x0b",
         reason in any::<String>(),
         why in "[ -~]{0,20}",
@@ -242,13 +242,13 @@ proptest! {
         let limit = format!("[[limit]]\nmetric = \"*\"\nmax = \"1 ns\"\nwhy = {why:?}\n");
         let judgement = Budget::parse(&reason, &limit).map(|budget| budget.judge(&new).unwrap());
         let sides = [side("base", &id, base), side("new", &reason, new)];
-        let text = junit::comparison(&comparison, &sides, &every_gate(), judgement.as_ref().ok());
+        let text = junit::comparison(&comparison, &sides, &gate_for_all_verdicts(), judgement.as_ref().ok());
         let document = Document::parse(&text).map_err(|e| TestCaseError::fail(e.to_string()))?;
         counts_hold(&document);
-        // Whatever needs no care is as it was.
+        // Ordinary ASCII does not change.
         let ordinary = |c: char| c.is_ascii() && !c.is_ascii_control();
         if id.chars().all(ordinary) {
-            let cases = ended(&document);
+            let cases = results(&document);
             prop_assert!(cases.iter().any(|(name, _)| *name == id), "{:?}", cases);
         }
     }

@@ -39,7 +39,7 @@ pub(super) fn formatted_with(
         RunFormat::Own(Format::Table) => {
             formatted(run, format)? + &report::budget::table(judgement, &style())
         }
-        RunFormat::Own(Format::Json) => export::json::run_within(run, judgement),
+        RunFormat::Own(Format::Json) => export::json::run_with_budget(run, judgement),
         RunFormat::Own(Format::Md) => {
             export::markdown::run(run) + &export::markdown::budget(judgement)
         }

@@ -312,7 +312,7 @@ fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &Judging) -> Outc
         }
         CompareFormat::Json => match &judgement {
             Some(judgement) => {
-                export::json::comparison_within(comparison, sides, &ruling, judgement)
+                export::json::comparison_with_budget(comparison, sides, &ruling, judgement)
             }
             None => export::json::comparison(comparison, sides, &ruling),
         },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Bencher Metric Format, JSON that `bencher run --adapter json` reads (bencher.dev).
+//! Bencher Metric Format: JSON that `bencher run --adapter json` reads (bencher.dev).
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub static FORMAT: Foreign = Foreign {
     write: run,
 };
 
-/// What was measured of a metric.
+/// The measure of a metric.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Measures {
@@ -27,7 +27,7 @@ enum Measures {
     Instructions(Estimate),
 }
 
-/// The median of a metric, and the interval of it where replicates are enough for one.
+/// The median of a metric, with its interval if there are enough replicates.
 #[derive(Serialize)]
 struct Estimate {
     value: f64,
@@ -37,8 +37,8 @@ struct Estimate {
     high: Option<f64>,
 }
 
-/// An object with a member for each metric that has a number, a line each; the measure is
-/// `latency`, which Bencher has in nanoseconds, or `cycles` or `instructions`.
+/// An object with a member for each metric with a number, one per line. The measure is `latency` (in
+/// nanoseconds, as Bencher defines it), `cycles` or `instructions`.
 fn run(run: &Run) -> String {
     let lines: Vec<String> = Item::all(run)
         .filter_map(|item| {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! CSV (RFC 4180, lines end in LF), a header line first; what is not available is an empty field.
-//! Text that a spreadsheet would take for a formula begins with an apostrophe.
+//! CSV (RFC 4180, but lines end in LF).
+//!
+//! In: runs, catalogs, coverage, datasets. Out: a header line, then a line for each element. An unavailable
+//! value is an empty field. An apostrophe precedes text that a spreadsheet would treat as a formula.
 
-use super::{shown, status, ABSENT};
+use super::{in_unit, status, ABSENT};
 use crate::base::text::plain;
 use crate::files::reference::{Dataset, Figure, Published};
 use crate::judge::coverage::Benchmark;
@@ -12,7 +14,7 @@ use crate::judge::quantity::Quantity;
 use crate::judge::summary::summarise;
 use crate::stream::run::{Entry, Run};
 
-/// A run, a line for each metric; times of one operation in the column `unit`.
+/// A run, a line for each metric. Figures are of one operation, in the unit of the column `unit`.
 #[must_use]
 pub fn run(run: &Run) -> String {
     let mut rows = vec![[
@@ -42,7 +44,7 @@ pub fn run(run: &Run) -> String {
     ]
     .map(str::to_owned)];
     for s in summarise(run) {
-        let time = |ticks| figure(shown(&s, ticks));
+        let time = |ticks| figure(in_unit(&s, ticks));
         rows.push([
             text(&s.id),
             status(s.status).to_owned(),
@@ -72,8 +74,8 @@ pub fn run(run: &Run) -> String {
     table(&rows)
 }
 
-/// Several runs, a line for each metric and column; `difference` and `percent` are
-/// to the first column. The status of a metric that a run does not have is `absent`.
+/// Several runs, a line for each metric and column. `difference` and `percent` are relative to the first
+/// column. A metric that is not in a run has the status `absent`.
 #[must_use]
 pub fn matrix(columns: &[Column]) -> String {
     let mut lines = vec![[
@@ -161,8 +163,8 @@ pub fn catalog(entries: &[Entry]) -> String {
     table(&rows)
 }
 
-/// The coverage of another suite, a line for each benchmark and target; one that has no
-/// counterpart has a line without a metric.
+/// The coverage of another suite, a line for each benchmark and target. A benchmark without a counterpart
+/// has a line without a metric.
 #[must_use]
 pub fn coverage(benchmarks: &[Benchmark]) -> String {
     let mut rows = vec![["benchmark", "target", "metric", "note"].map(str::to_owned)];
@@ -173,12 +175,12 @@ pub fn coverage(benchmarks: &[Benchmark]) -> String {
             rows.push([name, none(), none(), text(&benchmark.reason)]);
             continue;
         }
-        for one in &benchmark.measured {
+        for counterpart in &benchmark.measured {
             rows.push([
                 name.clone(),
-                text(&one.target),
-                text(&one.metric),
-                text(&one.note),
+                text(&counterpart.target),
+                text(&counterpart.metric),
+                text(&counterpart.note),
             ]);
         }
     }
@@ -236,18 +238,18 @@ pub fn figures(figures: &[Figure]) -> String {
         let figure = figure.as_ref().map(Published::text);
         text(figure.unwrap_or(""))
     };
-    for one in figures {
+    for of in figures {
         rows.push([
-            text(&one.dataset),
-            text(&one.benchmark),
-            one.row.to_string(),
-            text(&one.title),
-            published(&one.cycles),
-            published(&one.nanoseconds),
-            published(&one.microseconds),
-            published(&one.cpu_nanoseconds),
-            figure(one.iterations),
-            text(one.throughput.as_deref().unwrap_or("")),
+            text(&of.dataset),
+            text(&of.benchmark),
+            of.row.to_string(),
+            text(&of.title),
+            published(&of.cycles),
+            published(&of.nanoseconds),
+            published(&of.microseconds),
+            published(&of.cpu_nanoseconds),
+            figure(of.iterations),
+            text(of.throughput.as_deref().unwrap_or("")),
         ]);
     }
     table(&rows)
@@ -257,7 +259,8 @@ fn figure(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// Text as a cell, safe to show, and not a formula; a number is none.
+/// Text as a cell, without control characters. An apostrophe precedes a formula; a number is not a
+/// formula.
 fn text(text: &str) -> String {
     let text = plain(text);
     let is_formula = text.starts_with(['=', '+', '-', '@']);
@@ -274,10 +277,10 @@ fn table<const N: usize>(rows: &[[String; N]]) -> String {
     for row in rows {
         writer
             .write_record(row)
-            .expect("rows are equally long, memory takes them");
+            .expect("rows have equal length, and writing to memory succeeds");
     }
-    let bytes = writer.into_inner().expect("memory takes all");
-    String::from_utf8(bytes).expect("only text went in")
+    let bytes = writer.into_inner().expect("writing to memory succeeds");
+    String::from_utf8(bytes).expect("only text was written")
 }
 
 #[cfg(test)]
@@ -285,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_cell_is_a_formula_and_numbers_stay_numbers() {
+    fn formulas_are_escaped_and_numbers_are_not() {
         for formula in [
             "=HYPERLINK(\"http://a\")",
             "+1+cmd|'/c calc'!A1",

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Fuchsia's `fuchsiaperf.json`, a list of test cases with their values.
+//! Fuchsia's `fuchsiaperf.json`: a list of test cases with their values.
 
 use serde::Serialize;
 
 use super::json::{line, list};
-use super::{escaped, Carries, Foreign, Item, Unmeasured, OF_IDS};
+use super::{escaped, Carries, Foreign, Item, Unmeasured, ID_PUNCTUATION};
 use crate::stream::run::{Run, Unit};
 
 /// The format.
@@ -18,7 +18,7 @@ pub static FORMAT: Foreign = Foreign {
     write: run,
 };
 
-/// The suite of all our metrics. Fuchsia's tools refuse one that does not begin with `fuchsia.`.
+/// The suite of all metrics. Fuchsia's tools reject names that do not start with `fuchsia.`.
 const SUITE: &str = "fuchsia.kernmark";
 
 /// A test case; Fuchsia's tools take the mean of its values.
@@ -30,13 +30,13 @@ struct Case<'a> {
     values: &'a [f64],
 }
 
-/// A list with an element for each metric that has a number, a line each; a value is the median of
-/// a replicate. A label has the characters that Fuchsia's tools allow; others are written `\x2c`.
+/// A list with an element for each metric with a number, one per line. A value is the median of a
+/// replicate. Characters that Fuchsia's tools do not allow in a label are escaped as `\x2c`.
 fn run(run: &Run) -> String {
     let lines = Item::all(run).filter_map(|item| {
         item.median()?;
         Some(line(&Case {
-            label: escaped(&item.summary.id, OF_IDS, "\\x"),
+            label: escaped(&item.summary.id, ID_PUNCTUATION, "\\x"),
             test_suite: SUITE,
             unit: match item.summary.unit {
                 Unit::Cycles => "nanoseconds",

@@ -19,19 +19,19 @@ pub static FORMAT: Foreign = Foreign {
     write: run,
 };
 
-/// One point of a chart.
+/// A point of a chart.
 #[derive(Serialize)]
 struct Point<'a> {
     name: &'a str,
     unit: &'static str,
     value: f64,
-    /// The interval of the median, as text that is shown beside the value.
+    /// The interval of the median, as text that the action shows beside the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<String>,
     extra: String,
 }
 
-/// A list with an element for each metric that has a number, a line each.
+/// A list with an element for each metric with a number, one per line.
 fn run(run: &Run) -> String {
     let lines = Item::all(run).filter_map(|item| {
         let summary = &item.summary;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The Go benchmark data format (golang.org/design/14313-benchmark-format) with the unit metadata
-//! of golang.org/issue/43744, which `benchstat` reads.
+//! Go's benchmark data format (golang.org/design/14313-benchmark-format) with the unit metadata of
+//! golang.org/issue/43744, for `benchstat`.
 
 use std::fmt::Write;
 
-use super::{about, conditions, escaped, Carries, Foreign, Item, Unmeasured, OF_IDS};
+use super::{conditions, description, escaped, Carries, Foreign, Item, Unmeasured, ID_PUNCTUATION};
 use crate::base::text::plain;
 use crate::stream::run::{Replicate, Run, Unit};
 
@@ -14,24 +14,24 @@ pub static FORMAT: Foreign = Foreign {
     name: "go",
     about: "Go benchmark text, for benchstat",
     leaves_out: "distributions, tails, cold samples and proofs",
-    unmeasured: Unmeasured::Told,
+    unmeasured: Unmeasured::Explained,
     carries: Carries::All,
     write: run,
 };
 
-/// A line for each replicate of each metric, `BenchmarkKernmark/ID`, the number of operations, and
-/// the median of one in `ns/op` or `instructions/op`; `MB/s` where it moves bytes.
+/// A line for each replicate of each metric: `BenchmarkKernmark/ID`, the number of operations, and the
+/// median of an operation in `ns/op` or `instructions/op`. `MB/s` follows if the metric moves bytes.
 ///
-/// Configuration lines are the conditions under which runs can be compared, because benchstat
-/// does not compare where these differ. Everything else is a comment: lines that begin with `#`.
+/// Configuration lines are the conditions that must be the same in a comparison, because benchstat does not
+/// compare results whose configuration differs. Everything else is in comments, which start with `#`.
 fn run(run: &Run) -> String {
     let items: Vec<Item> = Item::all(run).collect();
     let mut out = String::new();
-    for (label, text) in about(run, &items) {
+    for (label, text) in description(run, &items) {
         let _ = writeln!(out, "# {label}: {text}");
     }
     out.push_str("# Each line of a benchmark is a replicate: a fresh process or boot.\n");
-    // By this line an import knows it too.
+    // The importer recognises our export by this line.
     out.push_str("replicate: process\n");
     for (name, value) in conditions(run) {
         let _ = writeln!(out, "{}: {value}", name.replace(['_', ' '], "-"));
@@ -58,7 +58,7 @@ fn run(run: &Run) -> String {
             let _ = writeln!(out, "# {id} {}", plain(&item.reason()));
             continue;
         }
-        let name = escaped(&item.summary.id, OF_IDS, "%");
+        let name = escaped(&item.summary.id, ID_PUNCTUATION, "%");
         for (replicate, value) in item.values.replicates.iter().zip(&item.values.values) {
             let samples = replicate.samples();
             let operations = samples.saturating_mul(replicate.batch.max(1));
@@ -79,8 +79,8 @@ fn run(run: &Run) -> String {
     out
 }
 
-/// Whether there is no noise that a difference would have to be tested against: two replicates or
-/// more, equal in every sample.
+/// Whether the metric has no noise, so that any difference is real: at least two replicates, all with
+/// the same samples.
 fn is_exact(item: &Item) -> bool {
     let replicates = &item.values.replicates;
     let same = |pair: &[&Replicate]| {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! JSON as Google Benchmark writes it (`--benchmark_format=json`, schema version 1), which its
-//! `compare.py` reads, and what else reads results of that library.
+//! Google Benchmark's JSON (`--benchmark_format=json`, schema version 1), for its `compare.py` and other
+//! readers of that library's results.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::json::{line, list};
-use super::{about, conditions, Carries, Foreign, Item, Unmeasured, STARTED};
+use super::{conditions, description, Carries, Foreign, Item, Unmeasured, STARTED};
 use crate::statistics::order;
 use crate::stream::run::{Fact, Run, Unit};
 
@@ -16,12 +16,12 @@ pub static FORMAT: Foreign = Foreign {
     name: "google-benchmark",
     about: "JSON of Google Benchmark, for its compare.py",
     leaves_out: "distributions, tails, cold samples and proofs; CPU time repeats real time",
-    unmeasured: Unmeasured::Told,
+    unmeasured: Unmeasured::Explained,
     carries: Carries::Time,
     write: run,
 };
 
-/// A replicate, or a statistic over them; the members in the library's order.
+/// A replicate, or a statistic over replicates. Members are in the library's order.
 #[derive(Clone, Default, Serialize)]
 struct Entry<'a> {
     name: String,
@@ -45,12 +45,12 @@ struct Entry<'a> {
     times: Option<Times>,
 }
 
-/// What was measured; absent where a metric has no number, for which the library writes 0.
+/// The times of an entry. A metric without a number has none, although the library writes 0.
 #[derive(Clone, Serialize)]
 struct Times {
     iterations: u64,
     real_time: f64,
-    /// Readers pass over an entry without it.
+    /// Repeats the real time, because readers ignore entries without CPU time.
     cpu_time: f64,
     time_unit: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,8 +72,8 @@ impl Times {
     }
 }
 
-/// A repetition for each replicate of each metric, and the statistics that the library makes of
-/// several repetitions.
+/// A repetition for each replicate of each metric, and the statistics over repetitions that the library
+/// computes.
 fn run(run: &Run) -> String {
     let items: Vec<Item> = Item::all(run).collect();
     let timed = items.iter().filter(|i| i.summary.unit == Unit::Cycles);
@@ -85,10 +85,10 @@ fn run(run: &Run) -> String {
     format!("{{\n\"context\": {context},\n\"benchmarks\": {entries}\n}}\n")
 }
 
-/// What was measured on: the library's members where we know them, and ours.
+/// The measured system: the members that the library defines, as far as they are known, then ours.
 fn context(run: &Run, items: &[Item]) -> Value {
     let mut context = Map::new();
-    let mut tell = |name: &str, value: Value| {
+    let mut add = |name: &str, value: Value| {
         context.entry(name.to_owned()).or_insert(value);
     };
     let texts = [
@@ -98,19 +98,19 @@ fn context(run: &Run, items: &[Item]) -> Value {
     ];
     for (name, fact) in texts {
         if let Some(value) = Fact::value_in(&run.host, fact) {
-            tell(name, value.into());
+            add(name, value.into());
         }
     }
     if let Some(count) = Fact::value_in(&run.host, "cpu_count").and_then(|n| n.parse::<u64>().ok())
     {
-        tell("num_cpus", count.into());
+        add("num_cpus", count.into());
     }
-    tell("json_schema_version", 1.into());
+    add("json_schema_version", 1.into());
     for (name, value) in conditions(run) {
-        tell(name, value.into());
+        add(name, value.into());
     }
-    for (name, value) in about(run, items) {
-        tell(name, value.into());
+    for (name, value) in description(run, items) {
+        add(name, value.into());
     }
     Value::Object(context)
 }

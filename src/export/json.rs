@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! JSON, as `doc/run.schema.json` describes it: whole documents, a metric a line.
+//! JSON documents.
+//!
+//! In: runs, comparisons, catalogs, plans, datasets and explanations. Out: a document with one element per
+//! line, which ends with a line end. `doc/run.schema.json`, `doc/compare.schema.json` and
+//! `doc/matrix.schema.json` describe the documents. An unavailable value is `null`, never 0.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -8,7 +12,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::{json, Map, Value};
 
-use super::{shown, status, ABSENT};
+use super::{in_unit, status, ABSENT};
 use crate::base::text::steers;
 use crate::files::reference::{Dataset, Figure, Published};
 use crate::judge::budget::{Finding, Judgement};
@@ -27,20 +31,18 @@ use crate::report::compare::Origin;
 use crate::report::explain;
 use crate::stream::run::{Clock, Damage, Entry, Fact, Metric, Proof, Run};
 
-/// The version of the documents.
+/// The version of the document format.
 const SCHEMA: u32 = 2;
 
-/// A run: what it was made on, every metric, what went wrong with the stream.
-///
-/// What is not available is `null`, never 0. A document ends with a line end.
+/// A run: the host, the target, all metrics, and damage to the stream.
 #[must_use]
 pub fn run(run: &Run) -> String {
     document(&run_parts(run))
 }
 
-/// A run and what became of its budget.
+/// A run and the judgement of its budget.
 #[must_use]
-pub fn run_within(run: &Run, judgement: &Judgement) -> String {
+pub fn run_with_budget(run: &Run, judgement: &Judgement) -> String {
     let mut parts = run_parts(run);
     parts.push(("budget", budget(judgement)));
     document(&parts)
@@ -62,7 +64,7 @@ fn run_parts(run: &Run) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What became of each limit; values and limits in nanoseconds or instructions.
+/// The finding for each limit. Values and limits are in nanoseconds or instructions.
 fn budget(judgement: &Judgement) -> String {
     let limits = judgement.checks.iter().map(|check| {
         let reason = match &check.finding {
@@ -92,8 +94,7 @@ fn budget(judgement: &Judgement) -> String {
     )
 }
 
-/// Several runs side by side, as `doc/matrix.schema.json` describes it. What is not available is
-/// `null`, never 0; a number that is whole has no fraction. A document ends with a line end.
+/// Several runs side by side, as in `doc/matrix.schema.json`. Integers are written without a fraction.
 #[must_use]
 pub fn matrix(columns: &[Column]) -> String {
     let matrix = Matrix::of(columns);
@@ -174,16 +175,15 @@ impl<'a> CellOut<'a> {
     }
 }
 
-/// A comparison, as `doc/compare.schema.json` describes it. What is not available is `null`, never
-/// 0. A document ends with a line end.
+/// A comparison, as in `doc/compare.schema.json`.
 #[must_use]
 pub fn comparison(comparison: &Comparison, sides: &[Origin; 2], ruling: &Ruling) -> String {
     document(&comparison_parts(comparison, sides, ruling))
 }
 
-/// A comparison, and what became of the budget of the new side.
+/// A comparison and the judgement of the new side's budget.
 #[must_use]
-pub fn comparison_within(
+pub fn comparison_with_budget(
     comparison: &Comparison,
     sides: &[Origin; 2],
     ruling: &Ruling,
@@ -292,8 +292,7 @@ fn comparison_parts(
     ]
 }
 
-/// A plan: what each metric of a pilot needs. Shares are of 1; what is not available is `null`. A
-/// document ends with a line end.
+/// A plan: what each metric of a pilot run needs. Ratios are fractions of 1.
 #[must_use]
 pub fn plan(plan: &Plan, pilot: &str) -> String {
     let metrics = plan.metrics.iter().map(|metric| {
@@ -328,7 +327,7 @@ pub fn plan(plan: &Plan, pilot: &str) -> String {
     ])
 }
 
-/// A metric of a comparison; figures in its unit, of one operation.
+/// A metric of a comparison. Figures are of one operation, in its unit.
 #[derive(Serialize)]
 struct ComparedOut<'a> {
     id: &'a str,
@@ -356,22 +355,22 @@ struct ComparedOut<'a> {
 impl<'a> ComparedOut<'a> {
     fn of(metric: &'a Compared) -> Self {
         let decisive = metric.decisive();
-        let interval = decisive.and_then(|one| one.interval);
+        let interval = decisive.and_then(|judged| judged.interval);
         ComparedOut {
             id: &metric.id,
             unit: metric.unit.of_figures(),
             verdict: metric.verdict.name(),
             quantity: metric.quantity.key(),
             idiom: metric.is_idiom,
-            ratio: decisive.and_then(|one| one.ratio),
+            ratio: decisive.and_then(|judged| judged.ratio),
             low: interval.map(|(low, _)| low),
             high: interval.map(|(_, high)| high),
-            margin: decisive.and_then(|one| one.margin),
+            margin: decisive.and_then(|judged| judged.margin),
             exact: metric.basis == Basis::Exact,
-            p: decisive.and_then(|one| one.p),
-            base: decisive.map(|one| one.base).or(metric.base).map(side),
-            new: decisive.map(|one| one.new).or(metric.new).map(side),
-            judged: metric.judged.iter().map(judged).collect(),
+            p: decisive.and_then(|judged| judged.p),
+            base: decisive.map(|judged| judged.base).or(metric.base).map(side),
+            new: decisive.map(|judged| judged.new).or(metric.new).map(side),
+            judged: metric.judged.iter().map(quantity).collect(),
             judged_to: metric.scope.judged_to.map(Quantity::key),
             equivalent_to: metric.scope.equivalent_to.map(Quantity::key),
             batch: Some(metric.scope.batch).filter(|batch| *batch > 0),
@@ -395,28 +394,28 @@ fn side(side: Side) -> Value {
     })
 }
 
-/// One quantity of a metric, with its own verdict.
-fn judged(one: &Judged) -> Value {
-    let readings = one
+/// A quantity of a metric, with its verdict.
+fn quantity(judged: &Judged) -> Value {
+    let readings = judged
         .readings
         .map(|(ratio, (low, high))| json!({ "ratio": ratio, "low": low, "high": high }));
     json!({
-        "quantity": one.quantity.key(),
-        "verdict": one.verdict.name(),
-        "base": side(one.base),
-        "new": side(one.new),
-        "ratio": one.ratio,
-        "low": one.interval.map(|(low, _)| low),
-        "high": one.interval.map(|(_, high)| high),
+        "quantity": judged.quantity.key(),
+        "verdict": judged.verdict.name(),
+        "base": side(judged.base),
+        "new": side(judged.new),
+        "ratio": judged.ratio,
+        "low": judged.interval.map(|(low, _)| low),
+        "high": judged.interval.map(|(_, high)| high),
         "readings": readings,
-        "margin": one.margin,
-        "p": one.p,
-        "level": one.p.map(|_| one.quantity.level()),
-        "resolution": one.resolution,
+        "margin": judged.margin,
+        "p": judged.p,
+        "level": judged.p.map(|_| judged.quantity.level()),
+        "resolution": judged.resolution,
     })
 }
 
-/// A number, whole where it is whole.
+/// A number, without a fraction if it is an integer.
 fn figure(value: f64) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() < EXACT {
@@ -436,22 +435,22 @@ fn damage(damage: &Damage) -> Value {
     })
 }
 
-/// A catalog: what each metric is. A document ends with a line end.
+/// A catalog: the description of each metric.
 #[must_use]
 pub fn catalog(entries: &[Entry]) -> String {
     let entries = entries.iter().map(|entry| line(&EntryOut::of(entry)));
     document(&[("catalog", list(entries))])
 }
 
-/// The coverage of another suite, a benchmark a line: its counterparts, or the reason why it has
-/// none. A document ends with a line end.
+/// The coverage of another suite: for each benchmark its counterparts, or the reason why it has none.
 #[must_use]
 pub fn coverage(reference: &str, benchmarks: &[Benchmark]) -> String {
     let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let lines = benchmarks.iter().map(|benchmark| {
-        let measured = benchmark.measured.iter().map(
-            |one| json!({ "target": one.target, "metric": one.metric, "note": known(&one.note) }),
-        );
+        let measured = benchmark
+            .measured
+            .iter()
+            .map(|of| json!({ "target": of.target, "metric": of.metric, "note": known(&of.note) }));
         line(&json!({
             "benchmark": benchmark.name,
             "measured": measured.collect::<Vec<Value>>(),
@@ -461,20 +460,18 @@ pub fn coverage(reference: &str, benchmarks: &[Benchmark]) -> String {
     document(&[("reference", line(&reference)), ("benchmarks", list(lines))])
 }
 
-/// The datasets of published figures with how many rows each has, a dataset a line. A document ends
-/// with a line end.
+/// The datasets of published figures, with the number of rows of each.
 #[must_use]
 pub fn datasets(datasets: &[(Dataset, usize)]) -> String {
-    let lines = datasets.iter().map(|(one, rows)| {
-        let mut value = dataset(one);
+    let lines = datasets.iter().map(|(of, rows)| {
+        let mut value = dataset(of);
         value["rows"] = json!(rows);
         line(&value)
     });
     document(&[("datasets", list(lines))])
 }
 
-/// A dataset of published figures, a figure a line; figures are texts, as they were published. A
-/// document ends with a line end.
+/// A dataset and its figures. Figures are strings, exactly as published.
 #[must_use]
 pub fn figures(of: &Dataset, figures: &[Figure]) -> String {
     let text = |figure: &Option<Published>| figure.as_ref().map(|f| f.text().to_owned());
@@ -494,8 +491,8 @@ pub fn figures(of: &Dataset, figures: &[Figure]) -> String {
     document(&[("dataset", line(&dataset(of))), ("figures", list(lines))])
 }
 
-/// What a cost is made of, a part a line; values in the unit, of one operation. A document ends with
-/// a line end.
+/// The composition of a cost: its parts, their sum and the residual. Values are of one operation, in the
+/// unit of the metric.
 #[must_use]
 pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
     let parts = of.shares.iter().map(|share| {
@@ -567,7 +564,7 @@ fn document(parts: &[(&str, String)]) -> String {
     text
 }
 
-/// A list, an element a line.
+/// A list with one element per line.
 pub(super) fn list(lines: impl Iterator<Item = String>) -> String {
     let lines: Vec<String> = lines.collect();
     if lines.is_empty() {
@@ -576,8 +573,7 @@ pub(super) fn list(lines: impl Iterator<Item = String>) -> String {
     format!("[\n{}\n]", lines.join(",\n"))
 }
 
-/// A value in one line. What would steer a terminal stands only in strings, and
-/// there as `\u001b`.
+/// A value in one line. Control characters occur only in strings and are escaped as `\u001b`.
 pub(super) fn line(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).expect("keys are strings");
     let mut safe = String::with_capacity(text.len());
@@ -594,7 +590,7 @@ pub(super) fn line(value: &impl Serialize) -> String {
     safe
 }
 
-/// Facts as an object; of a name that comes twice the first counts.
+/// Facts as an object. If a name occurs twice, the first fact is kept.
 fn facts(facts: &[Fact]) -> Value {
     let mut map = Map::new();
     for fact in facts {
@@ -609,7 +605,7 @@ fn clock(clock: &Clock) -> Value {
     json!({ "name": clock.name, "unit": clock.unit.name(), "hz": hz })
 }
 
-/// What was measured on: the first session, and each session's own.
+/// The measured system: that of the first session, then each session's own.
 fn target(run: &Run) -> Value {
     let Some(first) = run.sessions.first() else {
         return Value::Null;
@@ -637,7 +633,7 @@ fn target(run: &Run) -> Value {
     })
 }
 
-/// One metric; times in its unit, of one operation.
+/// A metric of a run. Figures are of one operation, in its unit.
 #[derive(Serialize)]
 struct MetricOut<'a> {
     id: &'a str,
@@ -685,7 +681,7 @@ struct MetricOut<'a> {
 
 impl<'a> MetricOut<'a> {
     fn of(summary: &'a Summary, metric: Option<&'a Metric>) -> Self {
-        let in_unit = |ticks| shown(summary, ticks);
+        let in_unit = |ticks| in_unit(summary, ticks);
         let replicates = metric.map_or(&[][..], |metric| &metric.replicates);
         let medians = replicates
             .iter()
@@ -744,13 +740,13 @@ impl<'a> MetricOut<'a> {
     }
 }
 
-/// An invariant over the replicates that have it: a value of each.
+/// A proof in all replicates that have it, with one value per replicate.
 #[derive(Serialize)]
 struct ProofOut<'a> {
     name: &'a str,
     counted: Vec<u64>,
     low: Vec<u64>,
-    /// No bound is `None`.
+    /// `None` if there is no upper bound.
     high: Vec<Option<u64>>,
 }
 

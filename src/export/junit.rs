@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! JUnit XML, as Jenkins, GitLab and the reporters of other services read it.
+//! JUnit XML for Jenkins, GitLab and other test reporters.
 //!
-//! Nobody has specified the format. What is written here is what the schemas of Jenkins' xUnit
-//! plugin (`junit-10.xsd`) and of Maven Surefire both allow. GitLab ignores suites, properties and
-//! the `message` of a failure, so a failure's text holds all that there is to say.
+//! In: a run, or a comparison with an optional budget. Out: a document with a test case for each metric and
+//! each limit.
+//!
+//! The format has no specification. The output conforms to the schemas of Jenkins' xUnit plugin
+//! (`junit-10.xsd`) and of Maven Surefire. GitLab ignores suites, properties and the `message` of a failure,
+//! so the text of a failure contains all information.
 
 use std::fmt::Write;
 
-use super::{about, Carries, Foreign, Item, Unmeasured};
+use super::{description, Carries, Foreign, Item, Unmeasured};
 use crate::base::text::plain;
 use crate::judge::budget::{Finding, Judgement};
 use crate::judge::compare::{Basis, Compared, Comparison, Verdict};
@@ -21,10 +24,9 @@ use crate::report::row::UNAVAILABLE;
 use crate::report::{damage, object};
 use crate::stream::run::Run;
 
-/// A comparison: a test case for each metric, which fails with a verdict that the gate does not let
-/// through, and one for each limit of a budget. What shows neither a change nor its absence is
-/// skipped unless it fails; where the gate could not judge, that is an error of its own. Each
-/// document ends with a line end.
+/// A comparison: a test case for each metric and for each limit of a budget. A metric fails if the gate
+/// rejects its verdict. Otherwise it is skipped if the verdict is neither a change nor equivalence. If the
+/// gate cannot judge, the suite has an error case for that. The document ends with a line end.
 #[must_use]
 pub fn comparison(
     comparison: &Comparison,
@@ -37,28 +39,28 @@ pub fn comparison(
     document("kernmark compare", &suites)
 }
 
-/// The format, of runs.
+/// The format for runs.
 pub(super) static FORMAT: Foreign = Foreign {
     name: "junit",
-    about: "JUnit XML, for what shows the results of tests",
+    about: "JUnit XML, for programs that show test results",
     leaves_out: "replicates, distributions, tails, cold samples and proofs",
-    unmeasured: Unmeasured::Told,
+    unmeasured: Unmeasured::Explained,
     carries: Carries::All,
     write: run,
 };
 
-/// A run: a test case for each metric, which passes when it has a number, and fails when a proof
-/// failed. What could not be measured to its end, and a damaged stream, are errors.
+/// A run: a test case for each metric. It passes if the metric has a number, and fails if the measurement
+/// or a proof failed. An incomplete measurement and a damaged stream are errors.
 fn run(run: &Run) -> String {
     let items: Vec<Item> = Item::all(run).collect();
-    let whole = damage(run).map(|what| {
+    let damaged = damage(run).map(|what| {
         let name = "the record stream is whole".to_owned();
-        Case::broken("run.stream", name, "damaged", what)
+        Case::error("run.stream", name, "damaged", what)
     });
-    let cases = whole.into_iter().chain(items.iter().map(Case::measured));
+    let cases = damaged.into_iter().chain(items.iter().map(Case::measured));
     let suite = Suite {
         name: "run",
-        properties: about(run, &items),
+        properties: description(run, &items),
         cases: cases.collect(),
     };
     document("kernmark run", &[suite])
@@ -71,21 +73,21 @@ struct Suite {
 }
 
 struct Case {
-    /// A package and a class, with a dot between them.
+    /// Package and class, separated by a dot.
     class: String,
     name: String,
-    result: Ended,
-    /// Lines.
+    result: CaseResult,
+    /// The figures, as lines of text.
     figures: Vec<String>,
 }
 
-/// How a test case ended, with a word for its kind and a sentence.
-enum Ended {
+/// The result of a test case. Failures and errors have a type and a message.
+enum CaseResult {
     Passed,
     Skipped(String),
     Failed(&'static str, String),
-    /// It could not be tested.
-    Broken(&'static str, String),
+    /// The test could not be made.
+    Error(&'static str, String),
 }
 
 fn compared(comparison: &Comparison, sides: &[Origin; 2], gate: &Gate) -> Suite {
@@ -93,14 +95,14 @@ fn compared(comparison: &Comparison, sides: &[Origin; 2], gate: &Gate) -> Suite 
     for (name, side) in ["base", "new"].into_iter().zip(sides) {
         properties.push((name, side.files.join(", ")));
     }
-    let refused: Vec<&str> = gate.fail_on.iter().map(|verdict| verdict.name()).collect();
+    let rejected: Vec<&str> = gate.fail_on.iter().map(|verdict| verdict.name()).collect();
     properties.extend([
         ("compared", compare::method(comparison)),
         ("speed", compare::speed(&comparison.speed)),
         ("finds", compare::resolution(comparison)),
         ("family", comparison.family.to_string()),
         ("tails", comparison.tails.to_string()),
-        ("gate", refused.join(", ")),
+        ("gate", rejected.join(", ")),
     ]);
     let reasons = comparison.differences.iter();
     properties.extend(reasons.map(|difference| ("difference", difference.reason())));
@@ -109,14 +111,14 @@ fn compared(comparison: &Comparison, sides: &[Origin; 2], gate: &Gate) -> Suite 
         .filter_map(|side| {
             let what = damage(&side.column.run)?;
             let name = format!("the record stream of {} is whole", side.column.name);
-            Some(Case::broken("compare.stream", name, "damaged", what))
+            Some(Case::error("compare.stream", name, "damaged", what))
         })
         .collect();
     let objections = gate.rule(comparison).objections.into_iter();
     cases.extend(objections.filter(Objection::is_blindness).map(|objection| {
         let name = "the gate can judge".to_owned();
         let what = compare::objection_text(&objection);
-        Case::broken("compare.gate", name, objection.name(), what)
+        Case::error("compare.gate", name, objection.name(), what)
     }));
     let metrics = comparison.metrics.iter();
     cases.extend(metrics.map(|metric| Case::of(metric, gate)));
@@ -138,9 +140,11 @@ fn limits(judgement: &Judgement) -> Suite {
                 class: format!("budget.{}", object(&check.id)),
                 name: format!("{} {}", check.id, check.figure.name()),
                 result: match &check.finding {
-                    Finding::Within => Ended::Passed,
-                    Finding::Over => Ended::Failed(check.finding.name(), figures.clone()),
-                    Finding::Inconclusive(why) => Ended::Failed(check.finding.name(), why.clone()),
+                    Finding::Within => CaseResult::Passed,
+                    Finding::Over => CaseResult::Failed(check.finding.name(), figures.clone()),
+                    Finding::Inconclusive(why) => {
+                        CaseResult::Failed(check.finding.name(), why.clone())
+                    }
                 },
                 figures: std::iter::once(figures)
                     .chain(check.is_close().then(|| budget::CLOSE.to_owned()))
@@ -151,7 +155,7 @@ fn limits(judgement: &Judgement) -> Suite {
         .collect();
     if cases.is_empty() {
         let name = "a limit holds for this target".to_owned();
-        cases.push(Case::broken(
+        cases.push(Case::error(
             "budget.limits",
             name,
             "empty",
@@ -199,13 +203,13 @@ impl Case {
         let message = figures.join(", ");
         let note = metric.note.clone();
         let result = match metric.verdict {
-            _ if gate.refuses(metric) => Ended::Failed(metric.verdict.name(), message.clone()),
-            Verdict::Regressed | Verdict::Improved | Verdict::Equivalent => Ended::Passed,
+            _ if gate.refuses(metric) => CaseResult::Failed(metric.verdict.name(), message.clone()),
+            Verdict::Regressed | Verdict::Improved | Verdict::Equivalent => CaseResult::Passed,
             verdict => {
                 let why = note
                     .as_ref()
                     .map(|note| format!("{}: {note}", verdict.name()));
-                Ended::Skipped(why.unwrap_or_else(|| message.clone()))
+                CaseResult::Skipped(why.unwrap_or_else(|| message.clone()))
             }
         };
         Case {
@@ -221,10 +225,10 @@ impl Case {
         let unit = summary.unit.of_figures();
         let reason = || summary.reason.clone().unwrap_or_default();
         let result = match summary.status {
-            Status::Ok => Ended::Passed,
-            Status::Skipped => Ended::Skipped(reason()),
-            Status::Failed => Ended::Failed("failed", reason()),
-            Status::Incomplete => Ended::Broken("incomplete", reason()),
+            Status::Ok => CaseResult::Passed,
+            Status::Skipped => CaseResult::Skipped(reason()),
+            Status::Failed => CaseResult::Failed("failed", reason()),
+            Status::Incomplete => CaseResult::Error("incomplete", reason()),
         };
         let median = item
             .median()
@@ -232,34 +236,34 @@ impl Case {
         let interval = item.interval();
         let interval = interval.map(|(low, high)| format!("interval {low} to {high} {unit}"));
         let (replicates, tried) = (summary.replicates, summary.tried);
-        let of = format!("{replicates} of {tried} replicates have a number");
+        let counts = format!("{replicates} of {tried} replicates have a number");
         Case {
             class: format!("run.{}", object(&summary.id)),
             name: summary.id.clone(),
             result,
-            figures: median.into_iter().chain(interval).chain([of]).collect(),
+            figures: median.into_iter().chain(interval).chain([counts]).collect(),
         }
     }
 
-    fn broken(class: &str, name: String, kind: &'static str, what: String) -> Self {
+    fn error(class: &str, name: String, kind: &'static str, what: String) -> Self {
         Case {
             class: class.to_owned(),
             name,
-            result: Ended::Broken(kind, what),
+            result: CaseResult::Error(kind, what),
             figures: Vec::new(),
         }
     }
 
     fn write(&self, out: &mut String) {
         let (class, name) = (escape(&self.class), escape(&self.name));
-        // Comparing takes no time that anybody asks for, but Surefire's schema has it required.
+        // Surefire's schema requires a time, but the time of a comparison is of no interest.
         let _ = writeln!(
             out,
             "    <testcase classname=\"{class}\" name=\"{name}\" time=\"0\">"
         );
         let lines: Vec<String> = self.figures.iter().map(|line| escape(line)).collect();
         let figures = lines.join("\n");
-        let mut said = |tag: &str, kind: &str, message: &str| {
+        let mut element = |tag: &str, kind: &str, message: &str| {
             let message = escape(message);
             let mut text = figures.clone();
             if !lines.contains(&message) {
@@ -272,12 +276,12 @@ impl Case {
             );
         };
         match &self.result {
-            Ended::Passed => {}
-            Ended::Skipped(why) => {
+            CaseResult::Passed => {}
+            CaseResult::Skipped(why) => {
                 let _ = writeln!(out, "      <skipped message=\"{}\"/>", escape(why));
             }
-            Ended::Failed(kind, message) => said("failure", kind, message),
-            Ended::Broken(kind, message) => said("error", kind, message),
+            CaseResult::Failed(kind, message) => element("failure", kind, message),
+            CaseResult::Error(kind, message) => element("error", kind, message),
         }
         if !figures.is_empty() {
             let _ = writeln!(out, "      <system-out>{figures}</system-out>");
@@ -287,24 +291,24 @@ impl Case {
 }
 
 impl Suite {
-    fn count(&self, is: fn(&Ended) -> bool) -> usize {
+    fn count(&self, is: fn(&CaseResult) -> bool) -> usize {
         self.cases.iter().filter(|case| is(&case.result)).count()
     }
 
-    /// `tests`, `failures` and `errors`, as attributes.
+    /// The attributes `tests`, `failures` and `errors`.
     fn counts(suites: &[Suite]) -> String {
         let sum = |of: &dyn Fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>();
         format!(
             "tests=\"{}\" failures=\"{}\" errors=\"{}\"",
             sum(&|suite| suite.cases.len()),
-            sum(&|suite| suite.count(|ended| matches!(ended, Ended::Failed(..)))),
-            sum(&|suite| suite.count(|ended| matches!(ended, Ended::Broken(..)))),
+            sum(&|suite| suite.count(|result| matches!(result, CaseResult::Failed(..)))),
+            sum(&|suite| suite.count(|result| matches!(result, CaseResult::Error(..)))),
         )
     }
 
     fn write(&self, out: &mut String) {
         let counts = Suite::counts(std::slice::from_ref(self));
-        let skipped = self.count(|ended| matches!(ended, Ended::Skipped(_)));
+        let skipped = self.count(|result| matches!(result, CaseResult::Skipped(_)));
         let name = self.name;
         let _ = writeln!(
             out,
@@ -334,9 +338,8 @@ fn document(name: &str, suites: &[Suite]) -> String {
     out
 }
 
-/// Text that XML holds as it is, in an attribute or between tags. What would steer a terminal is
-/// written `\u{1b}`, as in all reports; that leaves two characters that XML 1.0 forbids (section
-/// 2.2), which are written so too.
+/// Escapes text for XML, for attributes and content. Control characters are written as `\u{1b}`, as in all
+/// reports, and so are the two remaining characters that XML 1.0 forbids (section 2.2).
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in plain(text).chars() {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A submission to KCIDB, `KernelCI`'s database: JSON of its I/O schema 5.3.
+//! A submission to KCIDB, `KernelCI`'s database: JSON in its I/O schema 5.3.
 
 use serde_json::{json, Map, Value};
 
 use super::json::{line, list};
-use super::{about, conditions, Carries, Foreign, Item, Unmeasured, STARTED};
+use super::{conditions, description, Carries, Foreign, Item, Unmeasured, STARTED};
 use crate::base::text::plain;
 use crate::judge::summary::Status;
 use crate::stream::run::{Fact, Run, Session};
@@ -16,28 +16,27 @@ pub static FORMAT: Foreign = Foreign {
     about: "a submission to KCIDB, schema 5.3, for kcidb-submit",
     leaves_out:
         "replicates, distributions, tails, cold samples and proofs; its origin, checkout and build are made up",
-    unmeasured: Unmeasured::Told,
+    unmeasured: Unmeasured::Explained,
     carries: Carries::All,
     write: run,
 };
 
-/// The origin: the name of the system that submits.
+/// The origin: the name of the submitting system.
 const ORIGIN: &str = "kernmark";
 
-/// One checkout and one build, which stand for the kernel that was measured, and a test for each
-/// metric.
+/// One checkout and one build, which represent the measured kernel, and a test for each metric.
 ///
-/// What is not made up: the kernel's own words in `comment`, its architecture, all of the tests
-/// but the ids that tie them to the checkout and the build.
+/// The ids of checkout and build are made up. The kernel's description of itself in `comment`, its
+/// architecture and everything else in the tests are real.
 fn run(run: &Run) -> String {
     let items: Vec<Item> = Item::all(run).collect();
-    let about = about(run, &items);
-    let said = |names: &[&str]| {
-        let of = |name| about.iter().find(|(label, _)| *label == name);
-        let found = names.iter().copied().find_map(of);
+    let description = description(run, &items);
+    let first_of = |names: &[&str]| {
+        let named = |name| description.iter().find(|(label, _)| *label == name);
+        let found = names.iter().copied().find_map(named);
         found.map_or("unknown", |(_, text)| text.as_str())
     };
-    let kernel = said(&["kernel"]);
+    let kernel = first_of(&["kernel"]);
     let conditions: Map<String, Value> = conditions(run)
         .into_iter()
         .map(|(name, value)| (name.replace(' ', "_"), value.into()))
@@ -47,12 +46,12 @@ fn run(run: &Run) -> String {
         .filter_map(|name| Some(format!("; {name} {}", conditions.get(name)?.as_str()?)));
     let checkout = format!("{ORIGIN}:{kernel}");
     let build = format!("{checkout}{}", configuration.collect::<String>());
-    // The same run always has the same name, another run another one.
+    // The name identifies the run: the same run always gets the same name.
     let sum = crc32fast::hash(super::json::run(run).as_bytes());
     let started = started(run);
     let name = format!("{}/{sum:08x}", started.unwrap_or("undated"));
     let environment = json!({
-        "comment": said(&["machine", "emulator", "target"]),
+        "comment": first_of(&["machine", "emulator", "target"]),
         "misc": conditions,
     });
     let tests = items.iter().map(|item| {
@@ -67,7 +66,7 @@ fn run(run: &Run) -> String {
         line(&test)
     });
     let tests = list(tests);
-    let mut description = json!({
+    let mut build = json!({
         "id": build,
         "checkout_id": checkout,
         "origin": ORIGIN,
@@ -76,27 +75,27 @@ fn run(run: &Run) -> String {
     if let Some(Session { arch, .. }) = run.sessions.first() {
         let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
         let arch = arch.to_lowercase().replace(|c| !known(c), "_");
-        description["architecture"] = arch.into();
+        build["architecture"] = arch.into();
     }
     let checkout = line(&json!({ "id": checkout, "origin": ORIGIN, "comment": kernel }));
     let version = line(&json!({ "major": 5, "minor": 3 }));
     format!(
         "{{\n\"version\": {version},\n\"checkouts\": [{checkout}],\n\"builds\": [{}],\n\"tests\": {tests}\n}}\n",
-        line(&description)
+        line(&build)
     )
 }
 
-/// A metric, without what ties it to the run.
+/// The test of a metric, without the members that refer to the run.
 fn test(item: &Item) -> Map<String, Value> {
     let summary = &item.summary;
     let mut test = Map::new();
-    let mut tell = |name: &str, value: Value| test.insert(name.to_owned(), value);
-    tell("origin", ORIGIN.into());
-    tell("path", path(&summary.id).into());
-    tell("status", status(summary.status).into());
+    let mut add = |name: &str, value: Value| test.insert(name.to_owned(), value);
+    add("origin", ORIGIN.into());
+    add("path", path(&summary.id).into());
+    add("status", status(summary.status).into());
     let entry = summary.entry.as_ref().filter(|e| !e.about.is_empty());
     if let Some(entry) = entry {
-        tell("comment", plain(&entry.about).into());
+        add("comment", plain(&entry.about).into());
     }
     let mut misc = json!({
         "metric": summary.id,
@@ -108,21 +107,21 @@ fn test(item: &Item) -> Map<String, Value> {
         misc["low"] = low.into();
         misc["high"] = high.into();
     }
-    tell("misc", misc);
+    add("misc", misc);
     if let Some(value) = item.median() {
         let number = json!({ "value": value, "unit": summary.unit.of_figures() });
-        tell("number", number);
+        add("number", number);
     } else {
-        let reason: String = plain(&item.reason()).chars().take(MOST).collect();
-        tell("log_excerpt", reason.into());
+        let reason: String = plain(&item.reason()).chars().take(MAX_EXCERPT).collect();
+        add("log_excerpt", reason.into());
     }
     test
 }
 
 /// Most characters of an excerpt.
-const MOST: usize = 16_384;
+const MAX_EXCERPT: usize = 16_384;
 
-/// KCIDB calls a test whose result is a measurement done, not passed.
+/// The status in KCIDB's terms. A test whose result is a measurement is `DONE`, not `PASS`.
 fn status(status: Status) -> &'static str {
     match status {
         Status::Ok => "DONE",
@@ -132,8 +131,8 @@ fn status(status: Status) -> &'static str {
     }
 }
 
-/// The place of a metric in KCIDB's tree of tests. It allows fewer characters than ids have: `+`
-/// becomes `-`, which no id of ours has, others become `_`; `misc.metric` has the id itself.
+/// The path of a metric in KCIDB's tree of tests. Paths allow fewer characters than ids: `+` becomes `-`,
+/// which our ids never contain, and others become `_`. `misc.metric` has the unchanged id.
 fn path(id: &str) -> String {
     let parts = id.split('.').map(|part| {
         let part: String = part
@@ -153,7 +152,7 @@ fn path(id: &str) -> String {
     format!("kernmark.{}", parts.collect::<Vec<_>>().join("."))
 }
 
-/// When the run began, where it says so in the form that KCIDB reads.
+/// The start time of the run, if it has the format that KCIDB requires.
 fn started(run: &Run) -> Option<&str> {
     Fact::value_in(&run.host, STARTED).filter(|time| humantime::parse_rfc3339(time).is_ok())
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Markdown as GitHub reads it.
+//! GitHub's Markdown.
+//!
+//! In: runs, comparisons, matrices, coverage, datasets, explanations and budgets. Out: lists and tables for
+//! people.
 
 use std::fmt::Write;
 
@@ -23,7 +26,7 @@ use crate::report::terminal::title;
 use crate::report::{copies, damage, grouped, object, problems, provenance, tally, Problem};
 use crate::stream::run::{Run, Unit};
 
-/// A run: what was measured, a table for each object, what has no number and why.
+/// A run: the measured system, a table for each object, and the metrics without a number, with reasons.
 #[must_use]
 pub fn run(run: &Run) -> String {
     let summaries = summarise(run);
@@ -95,7 +98,8 @@ pub fn run(run: &Run) -> String {
     out
 }
 
-/// The coverage of another suite, a row for each benchmark and target, and how many are measured.
+/// The coverage of another suite: a row for each benchmark and target, and the number of benchmarks that are
+/// measured.
 #[must_use]
 pub fn coverage(benchmarks: &[Benchmark]) -> String {
     let mut out =
@@ -106,12 +110,12 @@ pub fn coverage(benchmarks: &[Benchmark]) -> String {
             let reason = escape(&benchmark.reason);
             let _ = writeln!(out, "| {name} | none | | {reason} |");
         }
-        for one in &benchmark.measured {
-            let (metric, target) = (code(&one.metric), escape(&one.target));
+        for counterpart in &benchmark.measured {
+            let (metric, target) = (code(&counterpart.metric), escape(&counterpart.target));
             let _ = writeln!(
                 out,
                 "| {name} | {metric} | {target} | {} |",
-                escape(&one.note)
+                escape(&counterpart.note)
             );
         }
     }
@@ -119,7 +123,7 @@ pub fn coverage(benchmarks: &[Benchmark]) -> String {
     out
 }
 
-/// The datasets of published figures: a row for each, and where it comes from.
+/// The datasets of published figures: a row for each, with its origin.
 #[must_use]
 pub fn datasets(datasets: &[(Dataset, usize)]) -> String {
     let mut out = String::from(
@@ -137,7 +141,7 @@ pub fn datasets(datasets: &[(Dataset, usize)]) -> String {
     out
 }
 
-/// A dataset as it was published: where it comes from, a row for each figure.
+/// A dataset as published: its origin and a row for each figure.
 #[must_use]
 pub fn figures(dataset: &Dataset, figures: &[Figure]) -> String {
     let mut out = format!("- dataset: {}\n", escape(&dataset.name));
@@ -160,7 +164,7 @@ pub fn figures(dataset: &Dataset, figures: &[Figure]) -> String {
     out
 }
 
-/// What a cost is made of: a row for each part, sum and residual.
+/// The composition of a cost: a row for each part, the sum and the residual.
 #[must_use]
 pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
     let mut out = String::new();
@@ -186,9 +190,9 @@ pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
     out
 }
 
-/// What became of metrics, `place` (such as ` in canaries`, or empty), why, and their ids.
+/// Writes the status of metrics, `place` (` in canaries`, or empty), the reason, and their ids.
 fn write_problem(out: &mut String, problem: &Problem, place: &str) {
-    let what = match problem.status {
+    let status = match problem.status {
         Status::Ok => "replicates lost",
         other => super::status(other),
     };
@@ -202,14 +206,14 @@ fn write_problem(out: &mut String, problem: &Problem, place: &str) {
         .collect();
     let _ = writeln!(
         out,
-        "- **{what}**{}: {}: {}",
+        "- **{status}**{}: {}: {}",
         escape(place),
         escape(&problem.reason),
         ids.join(", ")
     );
 }
 
-/// Several runs: what was measured in each column, one table, what has no number and why.
+/// Several runs: the measured system of each column, a table, and the metrics without a number, with reasons.
 #[must_use]
 pub fn matrix(columns: &[Column]) -> String {
     let matrix = Matrix::of(columns);
@@ -268,14 +272,14 @@ pub fn matrix(columns: &[Column]) -> String {
     out
 }
 
-/// A comparison: what was compared, a table of what has a verdict, why the rest has none.
+/// A comparison: its sides and method, a table of metrics with a verdict, and remarks on the others.
 #[must_use]
 pub fn comparison(comparison: &Comparison, sides: &[Origin; 2], ruling: &Ruling) -> String {
     comparison_with(comparison, sides, ruling, &Verdict::ALL)
 }
 
-/// A comparison in at most `room` bytes: metrics are left out by verdict until it fits, what is
-/// equivalent first and what changed last, and it says so. `None` where not even the head fits.
+/// A comparison in at most `room` bytes. If it does not fit, metrics are left out by verdict, equivalent
+/// ones first and changed ones last, and the text says so. `None` if not even the head fits.
 #[must_use]
 pub fn brief_comparison(
     comparison: &Comparison,
@@ -302,7 +306,7 @@ pub fn brief_comparison(
     pages.find(|page| page.len() <= room)
 }
 
-/// A comparison whose tables and remarks are of these verdicts alone.
+/// A comparison with only metrics of these verdicts in its tables and remarks.
 fn comparison_with(
     comparison: &Comparison,
     sides: &[Origin; 2],
@@ -346,7 +350,7 @@ fn comparison_with(
         .map(|(count, name)| format!("{count} {name}"))
         .collect();
     if !left_out.is_empty() {
-        let _ = writeln!(out, "- left out for want of room: {}", left_out.join(", "));
+        let _ = writeln!(out, "- left out for lack of space: {}", left_out.join(", "));
     }
     let mut part = comparison.clone();
     part.metrics.retain(|m| shown.contains(&m.verdict));
@@ -401,7 +405,7 @@ fn write_remark(out: &mut String, remark: &compare::Remark) {
     );
 }
 
-/// A run or a comparison beside its budget, to stand below its own report.
+/// The judgement of a budget, as a section below the report of a run or comparison.
 #[must_use]
 pub fn budget(judgement: &Judgement) -> String {
     let mut out = format!("\n### {}\n\n", escape(&budget::title(judgement)));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Runs and catalogs in formats that other programs read: our own, and those of others
-//! ([`FOREIGN`], `doc/formats.md`).
+//! Writes results for other programs.
+//!
+//! In: runs, comparisons and catalogs. Out: text in our own formats (JSON, CSV, Markdown) or, for runs, in
+//! formats of other programs ([`FOREIGN`], `doc/formats.md`).
 
 mod bencher;
 pub mod csv;
@@ -26,7 +28,7 @@ use crate::judge::summary::{self, summarise, Status, Summary, Values};
 use crate::report::{provenance, tally};
 use crate::stream::run::{Fact, Run, Unit};
 
-/// The formats of other programs, in the order of the help.
+/// The formats of other programs, in the order in which the help lists them.
 pub static FOREIGN: [&Foreign; 10] = [
     &go::FORMAT,
     &google_benchmark::FORMAT,
@@ -40,19 +42,19 @@ pub static FOREIGN: [&Foreign; 10] = [
     &junit::FORMAT,
 ];
 
-/// A format of other programs that a run can be written in.
+/// A format of other programs, in which a run can be written.
 pub struct Foreign {
-    /// What `--format` calls it.
+    /// The name, as `--format` accepts it.
     pub name: &'static str,
-    /// What it is and who reads it, for people.
+    /// What it is and which program reads it, for people.
     pub about: &'static str,
-    /// What of a run it leaves out, in words that follow these.
+    /// What it omits of a run; the text follows "leaves out".
     pub leaves_out: &'static str,
-    /// How it says that a metric has no number.
+    /// How it represents a metric without a number.
     pub unmeasured: Unmeasured,
-    /// Which metrics it can carry.
+    /// Which metrics it can represent.
     pub carries: Carries,
-    /// Writes a run. What is written depends on the run alone.
+    /// Writes a run. The output depends only on the run.
     pub write: fn(&Run) -> String,
 }
 
@@ -62,21 +64,21 @@ impl fmt::Debug for Foreign {
     }
 }
 
-/// How a format says that a metric has no number.
+/// How a format represents a metric without a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmeasured {
-    /// It names the metric and the reason.
-    Told,
-    /// It has no way to: the metric is not in it.
+    /// With its name and the reason.
+    Explained,
+    /// Not at all.
     LeftOut,
 }
 
-/// Which metrics a format can carry.
+/// Which metrics a format can represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
-    /// Those measured in time, and those counted in instructions.
+    /// Times and instructions.
     All,
-    /// Those measured in time: it has no other unit, and instructions are never shown as time.
+    /// Only times. The format has no other unit, and instructions are never shown as time.
     Time,
 }
 
@@ -87,11 +89,11 @@ impl Carries {
 }
 
 impl Foreign {
-    /// What of this run is not in the format, a line each, for people.
+    /// What the format omits of this run, for people: a line for each loss.
     ///
     /// # Errors
     ///
-    /// When nothing at all would be in it, though the run has numbers.
+    /// The run has numbers, but the format can represent none of them.
     pub fn losses(&self, run: &Run) -> Result<Vec<String>, String> {
         let name = self.name;
         let summaries = summarise(run);
@@ -99,7 +101,7 @@ impl Foreign {
         let other = measured().filter(|s| !self.carries.unit(s.unit)).count();
         if other > 0 && other == measured().count() {
             return Err(format!(
-                "{name} knows time only, and this run has none; choose another format"
+                "{name} can only represent times, and this run has none; choose another format"
             ));
         }
         let mut lines = vec![format!("{name} leaves out {}", self.leaves_out)];
@@ -108,8 +110,8 @@ impl Foreign {
             let count = plural(unmeasured as u64, "metric");
             let tally = tally(&summaries);
             lines.push(match self.unmeasured {
-                Unmeasured::Told => {
-                    format!("{name} says why {count} without a number have none ({tally})")
+                Unmeasured::Explained => {
+                    format!("{name} gives the reason for {count} without a number ({tally})")
                 }
                 Unmeasured::LeftOut => {
                     format!("{name} leaves out {count} without a number ({tally})")
@@ -118,7 +120,7 @@ impl Foreign {
         }
         if other > 0 {
             lines.push(format!(
-                "{name} knows time only and leaves out {} in other units",
+                "{name} can only represent times and leaves out {} in other units",
                 plural(other as u64, "metric")
             ));
         }
@@ -126,7 +128,7 @@ impl Foreign {
     }
 }
 
-/// A metric as the formats of other programs need it.
+/// A metric with the data that the formats of other programs need.
 struct Item<'a> {
     summary: Summary,
     values: Values<'a>,
@@ -139,19 +141,19 @@ impl<'a> Item<'a> {
         pairs.map(|(summary, values)| Item { summary, values })
     }
 
-    /// The median of the run in nanoseconds or instructions; `None` without a number.
+    /// The median of the run in nanoseconds, ticks or instructions; `None` without a number.
     fn median(&self) -> Option<f64> {
-        shown(&self.summary, self.summary.median)
+        in_unit(&self.summary, self.summary.median)
     }
 
-    /// The ends of the interval of the median, in the same unit.
+    /// The ends of the median's interval, in the same unit.
     fn interval(&self) -> Option<(f64, f64)> {
-        let low = shown(&self.summary, self.summary.low)?;
-        let high = shown(&self.summary, self.summary.high)?;
+        let low = in_unit(&self.summary, self.summary.low)?;
+        let high = in_unit(&self.summary, self.summary.high)?;
         Some((low, high))
     }
 
-    /// Why it has no number, in a line: `skipped: needs real-time priority`.
+    /// Why it has no number, in one line: `skipped: needs real-time priority`.
     fn reason(&self) -> String {
         let status = status(self.summary.status);
         match &self.summary.reason {
@@ -161,8 +163,8 @@ impl<'a> Item<'a> {
     }
 }
 
-/// A name in which every byte is escaped but letters, digits and those of `kept`: our ids stay as
-/// they are, others come back by decoding. `escape` begins the two hexadecimal digits.
+/// A name with every byte escaped except letters, digits and those in `kept`. Our own ids do not change;
+/// decoding restores others. An escape is the text `escape` and two hexadecimal digits.
 fn escaped(name: &str, kept: &str, escape: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for byte in name.bytes() {
@@ -175,11 +177,12 @@ fn escaped(name: &str, kept: &str, escape: &str) -> String {
     out
 }
 
-/// The characters of our ids besides letters and digits.
-const OF_IDS: &str = "._+";
+/// The characters of our ids, besides letters and digits.
+const ID_PUNCTUATION: &str = "._+";
 
-/// What a run was made with and on, for people: labels and texts, safe to show.
-fn about(run: &Run, items: &[Item]) -> Vec<(&'static str, String)> {
+/// The tool, start time and measured system of a run, for people: labels and texts without control
+/// characters.
+fn description(run: &Run, items: &[Item]) -> Vec<(&'static str, String)> {
     let summaries: Vec<Summary> = items.iter().map(|item| item.summary.clone()).collect();
     let known =
         ["tool", STARTED].map(|name| (name, Fact::value_in(&run.host, name).map(str::to_owned)));
@@ -192,22 +195,22 @@ fn about(run: &Run, items: &[Item]) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The fact of the tool that says when the run began, as RFC 3339 has it.
+/// The fact with the start time of the run, in the format of RFC 3339.
 const STARTED: &str = "started";
 
-/// The conditions that comparisons need to be the same, where the run tells them; safe to show.
+/// The known conditions that must be the same in a comparison, without control characters.
 fn conditions(run: &Run) -> Vec<(&'static str, String)> {
     let known = conditions::conditions(run).into_iter();
     known
-        .filter(|told| !told.values.is_empty())
-        .map(|told| {
-            let values: Vec<String> = told.values.iter().map(|value| plain(value)).collect();
-            (told.name, values.join(" and "))
+        .filter(|condition| !condition.values.is_empty())
+        .map(|condition| {
+            let values: Vec<String> = condition.values.iter().map(|value| plain(value)).collect();
+            (condition.name, values.join(" and "))
         })
         .collect()
 }
 
-/// A status, as the formats name it.
+/// The name of a status in the formats.
 #[must_use]
 pub fn status(status: Status) -> &'static str {
     match status {
@@ -218,10 +221,11 @@ pub fn status(status: Status) -> &'static str {
     }
 }
 
-/// The status of a metric that a run does not have.
+/// The status of a metric that is not in a run.
 const ABSENT: &str = "absent";
 
-/// Ticks in the unit that the formats use: nanoseconds, or instructions.
-fn shown(summary: &Summary, ticks: Option<f64>) -> Option<f64> {
+/// Converts ticks to nanoseconds if the clock's frequency is known. Instructions and other ticks do not
+/// change.
+fn in_unit(summary: &Summary, ticks: Option<f64>) -> Option<f64> {
     ticks.map(|ticks| summary.nanoseconds(ticks).unwrap_or(ticks))
 }

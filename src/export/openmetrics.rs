@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! `OpenMetrics` text, version 1.0.0, which Prometheus reads.
+//! `OpenMetrics` text, version 1.0.0, for Prometheus.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::{conditions, shown, status, Carries, Foreign, Item, Unmeasured};
+use super::{conditions, in_unit, status, Carries, Foreign, Item, Unmeasured};
 use crate::base::text::plain;
 use crate::judge::quantity::Quantity;
 use crate::judge::summary::{Status, Summary};
@@ -16,15 +16,15 @@ pub static FORMAT: Foreign = Foreign {
     name: "openmetrics",
     about: "OpenMetrics text, for Prometheus",
     leaves_out: "replicates, distributions and proofs",
-    unmeasured: Unmeasured::Told,
+    unmeasured: Unmeasured::Explained,
     carries: Carries::All,
     write: run,
 };
 
-/// A figure of a metric, in ticks.
+/// Returns a figure of a metric, in ticks.
 type Figure = fn(&Summary) -> Option<f64>;
 
-/// The figures of a metric, by the value of the label `statistic`.
+/// The figures of a metric, with their values of the label `statistic`.
 const STATISTICS: [(&str, Figure); 8] = [
     ("median", |s| s.median),
     ("low", |s| s.low),
@@ -36,8 +36,8 @@ const STATISTICS: [(&str, Figure); 8] = [
     ("cold", |s| s.cold),
 ];
 
-/// Gauges of what each metric costs, and what was measured on as info. No sample has a time stamp:
-/// a reader takes its own.
+/// A gauge for each figure of each metric, and the measured system as an info metric. Samples have no time
+/// stamp, so the reader uses its own.
 fn run(run: &Run) -> String {
     let items: Vec<Item> = Item::all(run).collect();
     let mut out = String::new();
@@ -69,7 +69,7 @@ fn run(run: &Run) -> String {
         let of_unit = items.iter().filter(|item| item.summary.unit == unit);
         let samples = of_unit.flat_map(|item| {
             STATISTICS.iter().filter_map(|(statistic, of)| {
-                let value = shown(&item.summary, of(&item.summary))?;
+                let value = in_unit(&item.summary, of(&item.summary))?;
                 let value = match unit {
                     Unit::Cycles => value / 1e9,
                     Unit::Ticks | Unit::Instructions => value,
@@ -130,8 +130,8 @@ fn run(run: &Run) -> String {
 
 type Labels = Vec<(String, String)>;
 
-/// A family of samples: of each what follows the family's name, the labels and the value. A
-/// family without samples is not written.
+/// Writes a metric family. A sample has a suffix of the family's name, labels and a value. A family
+/// without samples is not written.
 fn family(
     out: &mut String,
     name: &str,
@@ -158,7 +158,7 @@ fn family(
     }
 }
 
-/// What the run says of itself, and its conditions, each name once.
+/// Facts and conditions of the run, each name once.
 fn facts(run: &Run) -> Labels {
     let own = ["tool", "started", "kernel_release", "target"];
     let own = own
@@ -171,7 +171,7 @@ fn facts(run: &Run) -> Labels {
         .collect()
 }
 
-/// A label's value: text that is [`plain`] already, in the quotes that stand around it.
+/// Escapes the value of a label. The text must already be [`plain`].
 fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The console output of Zephyr's `tests/benchmarks/latency_measure`, from which twister takes
-//! records by the regular expression in that benchmark's `testcase.yaml`.
+//! The console output of Zephyr's `tests/benchmarks/latency_measure`. twister extracts records from it with
+//! the regular expression in that benchmark's `testcase.yaml`.
 
 use std::fmt::Write;
 
-use super::{about, escaped, Carries, Foreign, Item, Unmeasured, OF_IDS};
+use super::{description, escaped, Carries, Foreign, Item, Unmeasured, ID_PUNCTUATION};
 use crate::base::text::plain;
 use crate::judge::summary::Status;
 use crate::stream::run::{Run, Unit};
@@ -16,28 +16,28 @@ pub static FORMAT: Foreign = Foreign {
     about: "console lines of Zephyr's latency_measure, for twister's records",
     leaves_out:
         "fractions of a cycle and of a ns, replicates, distributions, tails, cold samples and proofs",
-    unmeasured: Unmeasured::Told,
+    unmeasured: Unmeasured::Explained,
     carries: Carries::Time,
     write: run,
 };
 
-/// A line for each metric: `ID - what it is : 3950 cycles , 1580 ns :`, both the median to the
-/// nearest integer, gross. The last line says whether every benchmark went well.
+/// A line for each metric: `ID - description : 3950 cycles , 1580 ns :`. Both are the gross median, rounded
+/// to an integer. The last line says whether all benchmarks were successful.
 fn run(run: &Run) -> String {
     let items: Vec<Item> = Item::all(run).collect();
     let mut out = String::from("START - kernmark\n");
-    for (label, text) in about(run, &items) {
-        let _ = writeln!(out, "# {label}: {}", harmless(&text));
+    for (label, text) in description(run, &items) {
+        let _ = writeln!(out, "# {label}: {}", without_marks(&text));
     }
     for item in items.iter().filter(|i| i.summary.unit == Unit::Cycles) {
-        let id = escaped(&item.summary.id, OF_IDS, "%");
+        let id = escaped(&item.summary.id, ID_PUNCTUATION, "%");
         let (Some(ticks), Some(ns)) = (item.summary.median, item.median()) else {
-            let _ = writeln!(out, "# {id} {}", harmless(&plain(&item.reason())));
+            let _ = writeln!(out, "# {id} {}", without_marks(&plain(&item.reason())));
             continue;
         };
         let entry = item.summary.entry.as_ref();
         let about = entry.map_or("", |entry| entry.about.as_str());
-        let name = format!("{id} - {}", harmless(&plain(about)));
+        let name = format!("{id} - {}", without_marks(&plain(about)));
         let _ = writeln!(out, "{name:<94}:{ticks:>8.0} cycles , {ns:>8.0} ns :");
     }
     let status = |item: &Item| item.summary.status;
@@ -51,8 +51,8 @@ fn run(run: &Run) -> String {
     out
 }
 
-/// Text that no regular expression for a record or for the end takes for one.
-fn harmless(text: &str) -> String {
+/// Text that the regular expressions for records and for the end mark do not match.
+fn without_marks(text: &str) -> String {
     text.replace(" - ", ", ")
         .replace("cycles ,", "cycles,")
         .replace("PROJECT EXECUTION", "project execution")
