@@ -720,7 +720,7 @@ fn show_says_what_is_wrong_with_a_file() {
         .expect(1, "", "no run of linux is saved in");
     bed.write("text", "words\n");
     bed.run(&["show", bed.path("text").to_str().unwrap()])
-        .expect(1, "", "neither a run of kernmark nor a format");
+        .expect(1, "", "not a kernmark run, and no known format");
     let hello = "@km2 0 hello";
     let sum = crc32fast::hash(hello.as_bytes());
     bed.write("later", &format!("{hello} *{sum:08x}\n"));

@@ -1106,11 +1106,15 @@ fn what_cannot_be_read_never_passes() {
     let bed = Bed::new();
     for gate in ["", " --fail-on regression", " --fail-on missing"] {
         bed.expect(&format!("base none{gate}"), 1, "cannot read none");
-        bed.expect(&format!("log base{gate}"), 1, "neither a run of kernmark");
+        bed.expect(
+            &format!("log base{gate}"),
+            1,
+            "not a kernmark run, and no known format",
+        );
         bed.expect(
             &format!("base base --new log{gate}"),
             1,
-            "neither a run of kernmark",
+            "not a kernmark run, and no known format",
         );
         bed.expect(&format!("base cut{gate}"), 1, "cut off");
     }

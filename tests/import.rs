@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! `kernmark import`, and other tools' files where runs are taken, as their users see them.
+//! The command `kernmark import`, and other commands with result files of other tools.
 
 #[path = "common/seen.rs"]
 mod seen;
@@ -12,12 +12,12 @@ use std::process::Command;
 use seen::Seen;
 use tempfile::TempDir;
 
-/// A folder to work in, which is also the home.
-struct Bed(TempDir);
+/// A working directory, which is also the home directory.
+struct Sandbox(TempDir);
 
-impl Bed {
+impl Sandbox {
     fn new() -> Self {
-        Bed(tempfile::tempdir().unwrap())
+        Sandbox(tempfile::tempdir().unwrap())
     }
 
     fn run(&self, arguments: &[&str]) -> Seen {
@@ -49,8 +49,8 @@ fn capture(name: &str) -> String {
 }
 
 #[test]
-fn an_import_is_a_run_that_is_saved_where_the_user_says() {
-    let bed = Bed::new();
+fn import_is_saved_to_the_given_file() {
+    let bed = Sandbox::new();
     let file = capture("zephyr-latency-3.6.txt");
     let seen = bed.run(&["import", &file]);
     seen.expect(0, "9 measured, 0 skipped, 0 failed", "");
@@ -61,14 +61,14 @@ fn an_import_is_a_run_that_is_saved_where_the_user_says() {
     bed.run(&["import", &file, "-o", "mine.km"])
         .expect(0, &seen.out, "saved: mine.km");
     assert_eq!(bed.run(&["show", "mine.km"]).out, seen.out);
-    // It is no run of a target, so never the latest of one.
+    // An import is not a run of a target, so `show` without a file does not find it.
     assert!(bed.saved().is_empty());
     bed.run(&["show"]).expect(1, "", "no run of linux is saved");
 }
 
 #[test]
-fn several_files_are_replicates_that_a_test_can_judge() {
-    let bed = Bed::new();
+fn several_files_are_replicates_for_compare() {
+    let bed = Sandbox::new();
     let side = |name: &str, level: f64| -> String {
         let boots: Vec<String> = (0..6)
             .map(|boot| {
@@ -91,17 +91,17 @@ fn several_files_are_replicates_that_a_test_can_judge() {
     let (base, new) = (side("base", 1000.0), side("new", 1200.0));
     let gate = ["compare", &base, &new, "--fail-on", "regression"];
     bed.run(&gate).expect(3, "1 regressed", "");
-    // One boot has a mean and nothing to judge it by.
+    // A single mean of one boot does not allow a test.
     let alone = |verdict| bed.run(&["compare", "base0.log", "new0.log", "--fail-on", verdict]);
     // A gate that cannot judge does not pass.
     alone("regression").expect(5, "no test can judge", "");
     alone("inconclusive").expect(4, "+20.0 %", "");
 }
 
-/// Two sentences of Zephyr 2.3 that begin alike, longer than an id.
+/// Zephyr 2.3 prints two sentences with the same beginning that are longer than an id.
 #[test]
-fn a_name_that_is_too_long_for_an_id_is_shown_in_full() {
-    let bed = Bed::new();
+fn names_longer_than_an_id_are_shown_in_full() {
+    let bed = Sandbox::new();
     let title = "Measure average time to signal a sema then test that sema";
     let names = ["signal", "test"].map(|what| format!("{title}: Average semaphore {what} time"));
     let bar = "|----------------------------------------------------------------------------|";
@@ -127,7 +127,7 @@ fn a_name_that_is_too_long_for_an_id_is_shown_in_full() {
         bed.run(&["show", "old.km", "--metric", id])
             .expect(0, name, "");
     }
-    // In a record, a text is split where it is too long for one.
+    // A text that is too long for one record is split.
     let sentence = "name ".repeat(80);
     let result = format!(
         r#"{{"results": [{{"command": "{}", "mean": 1}}]}}"#,
@@ -137,7 +137,7 @@ fn a_name_that_is_too_long_for_an_id_is_shown_in_full() {
     let seen = bed.run(&["show", &file, "--format", "json"]);
     let run: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
     assert_eq!(run["metrics"][0]["name"], sentence.trim());
-    // An id that holds its name needs none.
+    // A name that fits into the id is not repeated.
     let file = capture("zephyr-latency-3.6.txt");
     let seen = bed.run(&["show", &file, "--format", "json"]);
     let run: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
@@ -146,19 +146,19 @@ fn a_name_that_is_too_long_for_an_id_is_shown_in_full() {
 }
 
 #[test]
-fn what_is_wrong_with_a_log_is_said() {
-    let bed = Bed::new();
+fn wrong_figures_in_a_log_are_reported() {
+    let bed = Sandbox::new();
     let boot = "*** Booting Zephyr OS build v4.0.0 ***\nSTART - Time Measurement\n";
     let rows = |cycles: [u64; 5]| -> String {
         let row = |(at, c): (usize, u64)| format!("op.{at} : {c} cycles , {} ns :\n", c * 10);
         cycles.into_iter().enumerate().map(row).collect()
     };
     let end = "PROJECT EXECUTION SUCCESSFUL\n";
-    for (name, log, told) in [
+    for (name, log, expected) in [
         (
             "zeros",
             rows([0; 5]) + end,
-            "5 failed: 0, as all others: its clock did not run",
+            "5 failed: 0, like all other rows: the clock did not run",
         ),
         (
             "unsigned",
@@ -173,34 +173,31 @@ fn what_is_wrong_with_a_log_is_said() {
         (
             "clock",
             rows([120, 130, 150, 140, 125]) + "op.9 : 100 cycles , 5000 ns :\n" + end,
-            "most rows say 100.0000 MHz",
+            "most rows mean 100.0000 MHz",
         ),
         ("cut", rows([120, 130, 150, 140, 125]), "1 session cut off"),
     ] {
         let file = bed.write(name, &format!("{boot}{log}"));
-        bed.run(&["show", &file]).expect(1, told, "");
+        bed.run(&["show", &file]).expect(1, expected, "");
     }
 }
 
 #[test]
-fn what_cannot_be_read_says_why_and_leaves_nothing() {
-    let bed = Bed::new();
+fn unreadable_files_are_rejected_and_nothing_is_saved() {
+    let bed = Sandbox::new();
     let text = bed.write("text", "words\n");
-    bed.run(&["import", &text]).expect(
-        1,
-        "",
-        "neither a run of kernmark nor a format that is known",
-    );
+    bed.run(&["import", &text])
+        .expect(1, "", "not a kernmark run, and no known format");
     let json = bed.write("json", "{\"results\": [");
     bed.run(&["import", &json])
-        .expect(1, "", "looks like JSON and is broken");
+        .expect(1, "", "looks like JSON but is invalid");
     bed.run(&["import", "none"])
         .expect(1, "", "cannot read none");
     bed.run(&["import", "--as", "tea", &text])
         .expect(2, "", "[possible values: bencher");
     let other = capture("hyperfine-plain.json");
     bed.run(&["import", "--as", "lmbench", &other])
-        .expect(1, "", "neither");
+        .expect(1, "", "no known format");
     let taken = bed.write("taken", "kept");
     bed.run(&["import", "-o", &taken, &other])
         .expect(1, "", "exists and is not overwritten");
@@ -212,23 +209,23 @@ fn what_cannot_be_read_says_why_and_leaves_nothing() {
 }
 
 #[test]
-fn two_formats_in_one_file_are_ambiguous_until_one_is_chosen() {
-    let bed = Bed::new();
+fn file_with_two_formats_needs_a_choice() {
+    let bed = Sandbox::new();
     let read = |name: &str| fs::read_to_string(capture(name)).unwrap();
     let both = read("zephyr-latency-3.6.txt") + &read("lmbench-lat_ctx.txt");
     let file = bed.write("both.log", &both);
     bed.run(&["import", &file]).expect(
         1,
         "",
-        "more than one format: zephyr-latency, lmbench; --as says which",
+        "more than one format: zephyr-latency, lmbench; choose one with --as",
     );
     bed.run(&["import", "--as", "lmbench", &file])
         .expect(0, "3 measured", "");
 }
 
 #[test]
-fn what_was_exported_for_benchstat_comes_back_replicate_by_replicate() {
-    let bed = Bed::new();
+fn go_export_is_imported_with_all_replicates() {
+    let bed = Sandbox::new();
     let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/export/time.run");
     let exported = bed.run(&["show", run.to_str().unwrap(), "--format", "go"]);
     let file = bed.write("run.txt", &exported.out);
@@ -250,7 +247,7 @@ fn what_was_exported_for_benchstat_comes_back_replicate_by_replicate() {
     assert_eq!(before.len(), after.len(), "{after:?}");
     for ((id, values), (same, again)) in before.iter().zip(&after) {
         assert_eq!((id, values.len()), (same, again.len()));
-        // An import keeps picoseconds; each session has measured the frequency of its clock.
+        // An import rounds to picoseconds, and each session has its own measured frequency.
         let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 0.000_5 + 1e-5 * a;
         assert!(
             values.iter().zip(again).all(close),
@@ -260,8 +257,8 @@ fn what_was_exported_for_benchstat_comes_back_replicate_by_replicate() {
 }
 
 #[test]
-fn what_was_exported_for_bencher_comes_back_with_its_medians() {
-    let bed = Bed::new();
+fn bencher_export_is_imported_with_its_medians() {
+    let bed = Sandbox::new();
     for name in ["time", "instructions"] {
         let run =
             Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/export/{name}.run"));
@@ -296,8 +293,8 @@ fn what_was_exported_for_bencher_comes_back_with_its_medians() {
 }
 
 #[test]
-fn a_file_of_criterion_has_the_name_that_stands_beside_it() {
-    let bed = Bed::new();
+fn criterion_file_gets_its_name_from_the_file_beside_it() {
+    let bed = Sandbox::new();
     let read = |name: &str| fs::read_to_string(capture(name)).unwrap();
     let sample = read("criterion-sample.json");
     let (name, sample) = sample.split_at(sample.find("{\"sampling_mode").unwrap());
@@ -305,7 +302,7 @@ fn a_file_of_criterion_has_the_name_that_stands_beside_it() {
     bed.run(&["show", &file]).expect(0, "\n  criterion ", "");
     bed.write("benchmark.json", name);
     bed.run(&["show", &file]).expect(0, "unstable/100 ", "");
-    // Another tool's file of that name.
+    // A file with that name of another tool.
     bed.write("benchmark.json", "{\"context\": {}, \"benchmarks\": []}");
     bed.run(&["show", &file]).expect(0, "\n  criterion ", "");
 }

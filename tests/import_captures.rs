@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What is read of captures of other tools. Captures that no tool printed, because they put rare
-//! forms together, are called `forms` or `kinds`.
+//! Imports captured results of other tools. Captures named `forms` or `kinds` were written by hand to
+//! combine rare forms.
 //!
-//! Where they are from: `google-benchmark-*` are of Debian's libbenchmark 1.7.1 with a program of
-//! eight benchmarks, `go-*` of Go 1.26, `hyperfine-*` of Debian's hyperfine 1.15, each run for this.
-//! `fuchsiaperf-schema` is the example of Fuchsia's description of the format. `sel4bench-summaries`
-//! and `sel4bench-console` are figures that the sel4bench-results repository publishes of a Skylake
-//! (19 March 2026), laid out as sel4bench prints them; the second half of `sel4bench-truncated` is from
-//! pull request 30 of sel4bench, the raw values of its first set were put in front of it by hand.
-//! `sel4bench-history` is the first lines, with fewer metrics, that sel4bench-results publishes of a
-//! Jetson TX1. `go-replicates`, `go-instructions` and `bencher-time` are laid out as kernmark exports;
-//! `bencher-forms` and `bencher-instructions` are written by hand. `go-events` is of `go test -json` of Go
-//! 1.26, `go-indented` has lines of it as a README quotes them.
+//! Sources of the captures:
 //!
-//! `criterion-*` are what criterion 0.5 and cargo-criterion 1.1 left of one program, `jmh-plain` what JMH
-//! 1.37 wrote with `-prof gc` (histograms and secondary metrics shortened), `pytest-benchmark-*` of version
-//! 5.3 with and without its data (shortened), `schbench-*` of schbench 1.0, each run for this.
+//! - `google-benchmark-*`: Debian's libbenchmark 1.7.1 with a program of eight benchmarks, run for this test.
+//! - `go-*`: Go 1.26, run for this test. `go-events`: its `go test -json`. `go-indented`: lines of it as a
+//!   README quotes them. `go-replicates`, `go-instructions` and `bencher-time`: in the layout of kernmark's
+//!   export.
+//! - `hyperfine-*`: Debian's hyperfine 1.15, run for this test.
+//! - `bencher-forms`, `bencher-instructions`: written by hand.
+//! - `fuchsiaperf-schema`: the example in Fuchsia's description of the format.
+//! - `sel4bench-summaries`, `sel4bench-console`: figures of a Skylake that the sel4bench-results repository
+//!   publishes (19 March 2026), in sel4bench's layout. `sel4bench-truncated`: its second half is from pull
+//!   request 30 of sel4bench; the raw values of the first set were added by hand. `sel4bench-history`: the
+//!   first lines, with fewer metrics, that sel4bench-results publishes for a Jetson TX1.
+//! - `criterion-*`: criterion 0.5 and cargo-criterion 1.1 with one program, run for this test.
+//! - `jmh-plain`: JMH 1.37 with `-prof gc`, run for this test; histograms and secondary metrics are shortened.
+//! - `pytest-benchmark-*`: version 5.3 with and without data, run for this test and shortened.
+//! - `schbench-*`: schbench 1.0, run for this test.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -34,8 +37,8 @@ fn read(bytes: &[u8]) -> Result<Imported, Problem> {
     import::read(&mut &*bytes, None)
 }
 
-/// All that sources say, a row in a line.
-fn told(imported: &Imported) -> String {
+/// All contents of the sources, with a line for each row.
+fn text(imported: &Imported) -> String {
     let mut out = format!("{}\n", imported.format.name);
     for source in &imported.sources {
         let clock = &source.clock;
@@ -44,8 +47,8 @@ fn told(imported: &Imported) -> String {
         for fact in &source.facts {
             let _ = writeln!(out, "  {}: {}", fact.name, fact.value);
         }
-        if let Some(cut) = &source.cut {
-            let _ = writeln!(out, "  cut: {cut}");
+        if let Some(why) = &source.incomplete {
+            let _ = writeln!(out, "  incomplete: {why}");
         }
         for row in &source.rows {
             let about = match row.about.as_str() {
@@ -95,7 +98,7 @@ macro_rules! captures {
             $(
                 let imported = read(&capture($name)).expect($name);
                 assert!($name.starts_with(imported.format.name), "{}", imported.format.name);
-                insta::assert_snapshot!($name, told(&imported));
+                insta::assert_snapshot!($name, text(&imported));
             )*
         })*
     };
@@ -125,32 +128,32 @@ captures! {
 }
 
 #[test]
-fn an_error_says_where_the_document_is_wrong() {
-    for (text, says) in [
+fn errors_name_their_place_in_the_document() {
+    for (text, expected) in [
         (
             r#"{"results": [{"command": "x", "mean": 1, "times": [1, "y"]}]}"#,
-            "hyperfine: results[0].times[1]: no number",
+            "hyperfine: results[0].times[1]: not a number",
         ),
         (
             r#"{"context": {}, "benchmarks": [{"name": "a", "real_time": 1, "time_unit": "h"}]}"#,
-            "google-benchmark: benchmarks[0].time_unit: `h` is no unit of time",
+            "google-benchmark: benchmarks[0].time_unit: `h` is not a unit of time",
         ),
         (
             r#"[{"label": "a", "unit": "ns", "values": [1]}, {"label": "b", "values": [1]}]"#,
-            "fuchsiaperf: [1].unit: not there",
+            "fuchsiaperf: [1].unit: missing",
         ),
         (
             r#"[{"Benchmark": "b", "Results": [{"Mean": "x"}]}]"#,
-            "sel4bench: [0].Results[0].Mean: no number",
+            "sel4bench: [0].Results[0].Mean: not a number",
         ),
         (
             "{\"sha_kernel\": \"a\", \"sha_bench\": \"b\", \"ipc_call\": [1, 2, 3]}\n{}\n",
-            "sel4bench: [0].ipc_call: not eight numbers",
+            "sel4bench: [0].ipc_call: not an array of eight numbers",
         ),
         (
             r#"[{"benchmark": "b", "mode": "avgt", "primaryMetric": {"scoreUnit": "ns/op",
                 "rawData": [[1, "x"]]}}]"#,
-            "jmh: [0].primaryMetric.rawData[0][1]: no number",
+            "jmh: [0].primaryMetric.rawData[0][1]: not a number",
         ),
         (
             r#"{"iters": [1, 2], "times": [5]}"#,
@@ -158,38 +161,41 @@ fn an_error_says_where_the_document_is_wrong() {
         ),
         (
             r#"{"machine_info": {}, "benchmarks": [{"name": "a", "stats": {"data": ["x"]}}]}"#,
-            "pytest-benchmark: benchmarks[0].stats.data[0]: no number",
+            "pytest-benchmark: benchmarks[0].stats.data[0]: not a number",
         ),
     ] {
         let problem = read(text.as_bytes()).expect_err("it is wrong");
-        assert_eq!(problem.to_string(), says);
+        assert_eq!(problem.to_string(), expected);
     }
 }
 
 #[test]
-fn a_document_that_breaks_off_is_no_json() {
+fn truncated_document_is_not_json() {
     let whole = capture("google-benchmark-repetitions.json");
     let problem = read(&whole[..whole.len() / 2]).expect_err("it is broken");
     assert!(matches!(problem, Problem::NotJson(_)), "{problem}");
 }
 
 #[test]
-fn a_log_of_sel4bench_may_hold_several_boots_and_damage() {
+fn sel4bench_log_may_have_several_boots_and_damage() {
     let whole = String::from_utf8(capture("sel4bench-console.txt")).expect("text");
     let broken = String::from_utf8(capture("sel4bench-truncated.txt")).expect("text");
     let sources = read(format!("{broken}\n{whole}").as_bytes())
         .expect("a log")
         .sources;
-    let cuts: Vec<_> = sources.iter().map(|source| source.cut.as_deref()).collect();
-    let goes_on = Some("the log goes on before END JSON OUTPUT");
-    assert_eq!(cuts, [goes_on, None, None]);
+    let reasons: Vec<_> = sources
+        .iter()
+        .map(|source| source.incomplete.as_deref())
+        .collect();
+    let missing = Some("END JSON OUTPUT is missing before the next JSON OUTPUT");
+    assert_eq!(reasons, [missing, None, None]);
 
     let damaged = whole.replacen("822", "8[ 1.5] usb", 1);
     let sources = read(damaged.as_bytes()).expect("a log").sources;
     let first = &sources[0];
     assert_eq!(
-        first.cut.as_deref(),
-        Some("a set of its results is damaged")
+        first.incomplete.as_deref(),
+        Some("a set of results is damaged")
     );
     assert_eq!(
         first.rows[0].name.split('/').next(),
@@ -198,7 +204,7 @@ fn a_log_of_sel4bench_may_hold_several_boots_and_damage() {
 }
 
 #[test]
-fn aggregates_of_google_benchmark_need_no_name_of_their_run() {
+fn google_benchmark_aggregates_may_lack_a_run_name() {
     let with = String::from_utf8(capture("google-benchmark-aggregates.json")).expect("text");
     let without: Vec<&str> = with
         .lines()
@@ -210,20 +216,20 @@ fn aggregates_of_google_benchmark_need_no_name_of_their_run() {
 }
 
 #[test]
-fn a_result_of_fuchsia_need_not_be_the_first() {
+fn fuchsiaperf_is_recognised_by_any_result() {
     let text = r#"[{"label": "Boot", "unit": "ms"},
         {"label": "a", "test_suite": "fuchsia.x", "unit": "ns", "values": [5]}]"#;
     let problem = read(text.as_bytes()).expect_err("the first has no values");
-    assert_eq!(problem.to_string(), "fuchsiaperf: [0].values: not there");
+    assert_eq!(problem.to_string(), "fuchsiaperf: [0].values: missing");
 }
 
 #[test]
-fn events_of_go_without_their_end_are_cut_off() {
+fn go_events_without_an_end_are_incomplete() {
     let whole = String::from_utf8(capture("go-events.json")).expect("text");
     let (events, _) = whole.rsplit_once("{\"Time\"").expect("an end");
     let sources = read(events.as_bytes()).expect("events").sources;
     let why = "the end of package example.org/locks/rw is missing";
-    assert_eq!(sources[0].cut.as_deref(), Some(why));
+    assert_eq!(sources[0].incomplete.as_deref(), Some(why));
     assert_eq!(
         sources[0].rows,
         read(whole.as_bytes()).expect("events").sources[0].rows
@@ -231,7 +237,7 @@ fn events_of_go_without_their_end_are_cut_off() {
 }
 
 #[test]
-fn forks_of_jmh_are_processes_and_rates_are_times_of_an_operation() {
+fn jmh_forks_are_processes_and_rates_become_times() {
     let sources = read(&capture("jmh-forms.json")).expect("results").sources;
     let figures = |source: usize| -> Vec<String> {
         let rows = sources[source].rows.iter();
@@ -241,24 +247,24 @@ fn forks_of_jmh_are_processes_and_rates_are_times_of_an_operation() {
     assert_eq!(
         figures(1),
         [
-            // 4 threads do 2 and 8 operations a microsecond: 2 and 0.5 us each.
+            // 4 threads perform 2 and 8 operations per microsecond: 2 and 0.5 us each.
             "q.put thrpt samples 500000:1 2000000:1",
-            // 1.5 us twice and 2 us.
+            // 1.5 us twice, and 2 us.
             "q.get size=8 samples 1500000:2 2000000:1",
         ]
     );
 }
 
 #[test]
-fn a_shorter_runtime_of_schbench_is_another_process() {
-    let one = String::from_utf8(capture("schbench-pipe.txt")).expect("text");
+fn schbench_with_decreasing_runtime_is_another_process() {
+    let short = String::from_utf8(capture("schbench-pipe.txt")).expect("text");
     let all = String::from_utf8(capture("schbench-console.txt")).expect("text");
-    let sources = read((all + &one).as_bytes()).expect("both").sources;
+    let sources = read((all + &short).as_bytes()).expect("both").sources;
     assert_eq!(sources.len(), 2);
-    let (cut, _) = one.split_once("\t  min=").expect("an end");
+    let (cut, _) = short.split_once("\t  min=").expect("an end");
     let sources = read(cut.as_bytes()).expect("a part").sources;
     assert_eq!(
         figure(&sources[0].rows[0].figure),
-        "failed: its block is cut off"
+        "failed: the block is incomplete"
     );
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What is wrong with figures of other tools, in the words of those tools: what cannot be right has
-//! no number, and what can be right keeps it.
+//! Wrong figures in results of other tools are rejected, and plausible ones are kept.
 //!
-//! Lines are those of public logs where this says so; the rest is laid out as the tools print it.
+//! Lines from public logs are marked as such; the others have the layout of the tools.
 
 use std::fmt::Write as _;
 
@@ -39,7 +38,7 @@ fn stat<'a>(source: &'a Source, name: &str) -> &'a Stat {
     }
 }
 
-/// What stands for a row, in nanoseconds.
+/// The median or mean of a row, in nanoseconds.
 fn nanoseconds(source: &Source, name: &str) -> f64 {
     let ticks = match figure(source, name) {
         Figure::Summary(stat) => stat.value(),
@@ -60,7 +59,7 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-6 * b.abs()
 }
 
-/// A log of Zephyr with these rows: name, cycles, nanoseconds.
+/// A Zephyr log with these rows: name, cycles, nanoseconds.
 fn zephyr(rows: &[(&str, &str, &str)]) -> String {
     let mut log = "*** Booting Zephyr OS build v4.0.0 ***\nSTART - Time Measurement\n".to_owned();
     for (name, cycles, nanoseconds) in rows {
@@ -69,7 +68,7 @@ fn zephyr(rows: &[(&str, &str, &str)]) -> String {
     log + "PROJECT EXECUTION SUCCESSFUL\n"
 }
 
-/// The same of a clock of 16 MHz, without a row for each of these cycles.
+/// A Zephyr log with a clock of 16 MHz and a row `op.N` for each of these cycles.
 fn at_16_mhz(cycles: &[u64]) -> Source {
     let texts: Vec<[String; 3]> = cycles
         .iter()
@@ -90,11 +89,11 @@ fn at_16_mhz(cycles: &[u64]) -> Source {
     source(&zephyr(&rows))
 }
 
-/// Means of 1,000 and of 10,000 samples in which differences below 0 were added up as unsigned
-/// (Zephyr issue 66481 and others), and counters that wrapped.
+/// Means of 1,000 and 10,000 samples in which negative differences were added up as unsigned (Zephyr
+/// issue 66481 and others), or in which a counter wrapped.
 #[test]
-fn means_that_are_little_else_than_wraps_have_no_number() {
-    // As printed there.
+fn means_that_consist_of_wraps_are_rejected() {
+    // From that issue.
     let found = source(&zephyr(&[
         ("thread.yield", "420", "26250"),
         ("semaphore.give", "190", "11875"),
@@ -103,8 +102,8 @@ fn means_that_are_little_else_than_wraps_have_no_number() {
     ]));
     assert_eq!(
         why(&found, "mutex.lock"),
-        "429494 is 1 x 2^32/10000 but for 0.00 %, and the greatest of the other rows is 1210: a \
-         counter wrapped, or a negative difference was added up as unsigned"
+        "429494 is within 0.00 % of 1 x 2^32/10000, and the greatest other row is 1210: a counter \
+         wrapped, or a negative difference was added up as unsigned"
     );
     assert!(close(nanoseconds(&found, "heap.malloc"), 75_625.0));
     for (cycles, is) in [
@@ -112,8 +111,8 @@ fn means_that_are_little_else_than_wraps_have_no_number() {
         (429_496, "1 x 2^32/10000"),
         (167_925, "5 x 2^25/1000"),
         (134_317, "4 x 2^25/1000"),
-        (16_777_200, "1 x 2^24 but"),
-        (16_777_300, "1 x 2^24 but"),
+        (16_777_200, "of 1 x 2^24,"),
+        (16_777_300, "of 1 x 2^24,"),
         (68_719_480, "16 x 2^32/1000"),
     ] {
         let found = at_16_mhz(&[420, 190, 240, cycles, 250, 1210, 17]);
@@ -121,7 +120,7 @@ fn means_that_are_little_else_than_wraps_have_no_number() {
         assert!(why.contains(is), "{why}");
         assert_eq!(stat(&found, "op.5").mean, Some(1210.0));
     }
-    // Several of them in one log are no measure of each other.
+    // Several such means in a log are not compared with each other.
     let found = at_16_mhz(&[420, 429_487, 429_496, 1210, 429_493]);
     for name in ["op.1", "op.2", "op.4"] {
         assert!(why(&found, name).contains("2^32/10000"));
@@ -129,8 +128,8 @@ fn means_that_are_little_else_than_wraps_have_no_number() {
 }
 
 #[test]
-fn means_that_only_happen_to_be_near_wraps_are_kept() {
-    // Not 20 times the next; 0.2 % off; nothing to compare with.
+fn means_that_are_near_wraps_by_chance_are_kept() {
+    // Less than 20 times the next row; 0.2 % off; no other row.
     for cycles in [
         &[420, 190, 240, 429_494, 250, 22_000][..],
         &[420, 190, 240, 428_600, 250, 1210],
@@ -143,9 +142,9 @@ fn means_that_only_happen_to_be_near_wraps_are_kept() {
     }
 }
 
-/// Of a draft of Zephyr's benchmarks of ztest.
+/// From a draft of Zephyr's ztest benchmarks.
 #[test]
-fn minimum_median_and_maximum_rule_a_wrap_out() {
+fn minimum_median_and_maximum_can_exclude_a_wrap() {
     let report = |name: &str, [mean, min, max, p50]: [&str; 4]| {
         format!(
             "{name} =====================================\n\
@@ -169,13 +168,13 @@ fn minimum_median_and_maximum_rule_a_wrap_out() {
     let of = |name: &str| stat(&found, name).value();
     assert_eq!(of("events.signal"), Some(1952.996));
     assert_eq!(of("events.give"), Some(286.996));
-    // One wrap in 10,000 samples that left the median alone.
+    // One wrap in 10,000 samples, which does not affect the median.
     let reason = why(&found, "events.wrapped");
     assert!(reason.contains("1 x 2^24/10000 above"), "{reason}");
 }
 
 #[test]
-fn times_are_no_ticks_of_a_counter() {
+fn times_are_not_checked_for_wraps() {
     let go = "goos: linux\npkg: a\nBenchmarkA-8 100 1.90 ns/op\nBenchmarkB-8 100 20.40 ns/op\n\
               BenchmarkC-8 100 1.95 ns/op\nBenchmarkLong-8 2 4285000 ns/op\nPASS\n";
     let found = source(go);
@@ -199,7 +198,7 @@ fn times_are_no_ticks_of_a_counter() {
     }
 }
 
-/// A log of rtos-benchmark with these rows.
+/// An rtos-benchmark log with these rows.
 fn rtos(rows: &[(&str, &str)]) -> String {
     let mut log =
         " *** Starting! ***\n\n** Thread stats [avg, min, max] in nanoseconds **\n".to_owned();
@@ -210,7 +209,7 @@ fn rtos(rows: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn rtos_benchmark_prints_unsigned_nanoseconds_and_no_ticks() {
+fn negative_nanoseconds_of_rtos_benchmark_are_rejected() {
     let found = source(&rtos(&[
         ("Spawn (no context switch)", "420, 410, 700"),
         ("Start (no context switch)", "4900, 4800, 5200"),
@@ -238,9 +237,9 @@ fn rtos_benchmark_prints_unsigned_nanoseconds_and_no_ticks() {
     assert!(huge.contains("is just below 2^64"), "{huge}");
 }
 
-/// What `VxWorks` printed with a clock of 60 Hz, shortened.
+/// From `VxWorks` with a clock of 60 Hz, shortened.
 #[test]
-fn a_clock_that_is_too_slow_times_nothing() {
+fn figures_of_a_clock_that_is_too_slow_are_rejected() {
     let found = source(&rtos(&[
         ("Spawn (no context switch)", "66666,      0, 16666667"),
         ("Start (no context switch)", "0,      0,      0"),
@@ -266,12 +265,12 @@ fn a_clock_that_is_too_slow_times_nothing() {
         .iter()
         .map(|row| why(&found, &row.name))
         .collect();
-    let slow = "its clock is too slow: of no row it tells anything between 0 and 16666667 ns";
-    let zero = "0: less than its clock can tell, or not measured";
+    let slow = "the clock is too slow: no row has a value between 0 and 16666667 ns";
+    let zero = "0: below the resolution of the clock, or not measured";
     assert_eq!([reasons[0], reasons[2], reasons[4], reasons[5]], [slow; 4]);
     assert_eq!(reasons[1], zero);
     assert!(reasons[3].contains("2^64"), "{}", reasons[3]);
-    // A clock of microseconds whose worst case is long is none.
+    // A clock of microseconds with a long maximum is not too slow.
     let cyclictest = "T: 0 (26459) P:80 I:1000 C: 1000 Min: 0 Act: 52 Avg: 0 Max: 20000\n";
     assert_eq!(
         stat(&source(cyclictest), "cyclictest thread 0").max,
@@ -285,12 +284,12 @@ fn a_clock_that_is_too_slow_times_nothing() {
     ]));
     for name in ["a", "b", "c"] {
         let why = why(&found, name);
-        assert!(why.contains("none that is so slow can time this"), "{why}");
+        assert!(why.contains("too slow for this measurement"), "{why}");
     }
 }
 
 #[test]
-fn a_mean_lies_between_its_least_and_its_greatest() {
+fn mean_outside_minimum_and_maximum_is_rejected() {
     let found = source(&rtos(&[
         ("Spawn (no context switch)", "420, 410, 700"),
         ("Start (no context switch)", "400, 410, 700"),
@@ -303,49 +302,52 @@ fn a_mean_lies_between_its_least_and_its_greatest() {
         420.0
     ));
     assert!(close(nanoseconds(&found, "Thread: Lock (no owner)"), 410.0));
-    for (name, says) in [
-        ("Start", "its least, 410 ns, is more than its mean, 400 ns"),
+    for (name, expected) in [
+        (
+            "Start",
+            "the minimum, 410 ns, is greater than the mean, 400 ns",
+        ),
         (
             "Resume",
-            "its mean, 701 ns, is more than its greatest, 700 ns",
+            "the mean, 701 ns, is greater than the maximum, 700 ns",
         ),
         (
             "Suspend",
-            "its least, 700 ns, is more than its greatest, 410 ns",
+            "the minimum, 700 ns, is greater than the maximum, 410 ns",
         ),
     ] {
         assert_eq!(
             why(&found, &format!("Thread: {name} (no context switch)")),
-            says
+            expected
         );
     }
     let hyperfine =
         r#"{"results": [{"command": "a", "mean": 2.5, "median": 4, "min": 1, "max": 3}]}"#;
     assert_eq!(
         why(&source(hyperfine), "a"),
-        "its median, 4 s, is more than its greatest, 3 s"
+        "the median, 4 s, is greater than the maximum, 3 s"
     );
 }
 
 #[test]
-fn reasons_give_figures_in_the_unit_of_the_log() {
+fn reasons_use_the_unit_of_the_log() {
     let lmbench = "\"size=0k ovr=0.66\n2 -0.25\n4 1.5\n";
     let why_of = |text: &str, name: &str| why(&source(text), name).to_owned();
     assert_eq!(
         why_of(lmbench, "lat_ctx size=0k 2"),
-        "-0.25 microseconds is below 0: more was subtracted than was measured"
+        "-0.25 microseconds is negative: more was subtracted than was measured"
     );
     let hyperfine = r#"{"results": [{"command": "a", "mean": -0.5}]}"#;
-    assert!(why_of(hyperfine, "a").starts_with("-0.5 s is below 0"));
+    assert!(why_of(hyperfine, "a").starts_with("-0.5 s is negative"));
     let go = "goos: linux\npkg: a\nBenchmarkA-8 100 -3.5 ns/op\nPASS\n";
-    assert!(why_of(go, "A-8").starts_with("-3.5 ns is below 0"));
+    assert!(why_of(go, "A-8").starts_with("-3.5 ns is negative"));
     let perf = "# Running 'sched/pipe' benchmark:\n     -2.5 usecs/op\n";
-    assert!(why_of(perf, "sched/pipe").starts_with("-2.5 usecs/op is below 0"));
+    assert!(why_of(perf, "sched/pipe").starts_with("-2.5 usecs/op is negative"));
 }
 
-/// Of Zephyr issue 78576, with a clock of 10 MHz, and two logs of one row each.
+/// From Zephyr issue 78576, with a clock of 10 MHz, and two logs of one row each.
 #[test]
-fn nanoseconds_that_are_finer_than_cycles_are_kept() {
+fn nanoseconds_refine_coarse_cycles() {
     let found = source(&zephyr(&[
         ("thread.yield.preemptive.ctx.k_to_k", "22", "2205"),
         ("thread.yield.cooperative.ctx.k_to_k", "13", "1377"),
@@ -366,7 +368,7 @@ fn nanoseconds_that_are_finer_than_cycles_are_kept() {
     let alone = |nanoseconds| source(&zephyr(&[("op", "5", nanoseconds)]));
     let [base, new] = ["510", "590"].map(|text| self::nanoseconds(&alone(text), "op"));
     assert!(close(base, 510.0) && close(new, 590.0), "{base} {new}");
-    // Cycles that are finer than nanoseconds stay as they are.
+    // Cycles that are finer than nanoseconds do not change.
     let fast = source(&zephyr(&[
         ("a", "250", "100"),
         ("b", "2503", "1001"),
@@ -377,7 +379,7 @@ fn nanoseconds_that_are_finer_than_cycles_are_kept() {
 }
 
 #[test]
-fn nanoseconds_that_cannot_be_those_of_the_cycles_contradict() {
+fn nanoseconds_that_contradict_cycles_are_rejected() {
     let found = source(&zephyr(&[
         ("a", "120", "1000"),
         ("b", "240", "2000"),
@@ -390,20 +392,23 @@ fn nanoseconds_that_cannot_be_those_of_the_cycles_contradict() {
     assert_eq!(found.clock.hz, 120_000_000);
     assert_eq!(
         why(&found, "none"),
-        "120 cycles in 0 ns: no clock is so fast"
+        "120 cycles in 0 ns: no clock is that fast"
     );
-    assert!(why(&found, "few").contains("8 cycles in 0 ns make a clock of"));
-    assert_eq!(why(&found, "below"), "-1000 ns are below 0");
+    assert!(why(&found, "few").contains("8 cycles in 0 ns means a clock of"));
+    assert_eq!(why(&found, "below"), "-1000 ns is negative");
     assert!(why(&found, "above").starts_with("0: "));
     assert_eq!(stat(&found, "c").mean, Some(360.0));
-    // The same where no row tells of a clock.
+    // No row of this log allows a frequency.
     let found = source(&zephyr(&[("a", "120", "0"), ("b", "240", "-2000")]));
-    assert_eq!(why(&found, "a"), "120 cycles in 0 ns: no clock is so fast");
-    assert_eq!(why(&found, "b"), "-2000 ns are below 0");
+    assert_eq!(
+        why(&found, "a"),
+        "120 cycles in 0 ns: no clock is that fast"
+    );
+    assert_eq!(why(&found, "b"), "-2000 ns is negative");
 }
 
 #[test]
-fn a_point_in_a_whole_number_is_ambiguous() {
+fn point_in_an_integer_is_ambiguous() {
     let found = source(&zephyr(&[
         ("thousands", "1.234", "12.340"),
         ("half", "1234", "12.340"),
@@ -411,7 +416,7 @@ fn a_point_in_a_whole_number_is_ambiguous() {
     ]));
     assert_eq!(
         why(&found, "thousands"),
-        "`1.234` is ambiguous: its point may mark thousands"
+        "`1.234` is ambiguous: the point may separate thousands"
     );
     assert!(why(&found, "half").starts_with("`12.340` is ambiguous"));
     assert!(close(nanoseconds(&found, "plain"), 12_340.0));
@@ -429,7 +434,7 @@ fn a_point_in_a_whole_number_is_ambiguous() {
 }
 
 #[test]
-fn a_period_of_thread_metric_is_known_or_there_is_no_number() {
+fn thread_metric_needs_a_known_period() {
     let name = "Cooperative Scheduling Test";
     let log = |periods: &[(u64, u64)]| -> Source {
         let mut log = String::new();
@@ -443,10 +448,10 @@ fn a_period_of_thread_metric_is_known_or_there_is_no_number() {
         }
         source(&log)
     };
-    // Joined late: the total is that of the last 30 seconds.
+    // The start of the log is missing: the total may cover the last 30 or 60 seconds.
     assert_eq!(
         why(&log(&[(60, 1_225_610)]), name),
-        "relative times (60) that do not tell how long a period was"
+        "the length of a period does not follow from the relative times (60)"
     );
     let times = |periods: &[(u64, u64)]| -> Vec<u64> {
         match figure(&log(periods), name) {
@@ -459,7 +464,7 @@ fn a_period_of_thread_metric_is_known_or_there_is_no_number() {
         &[(30, 1_225_610)][..],
         &[(60, 1_225_610), (90, 1_225_610)],
         &[(30, 1_225_610), (60, 1_225_610), (90, 1_225_610)],
-        // The second one is lost.
+        // The second period is missing.
         &[(30, 1_225_610), (90, 1_225_610)],
     ] {
         assert_eq!(times(periods), wanted, "{periods:?}");
@@ -468,12 +473,12 @@ fn a_period_of_thread_metric_is_known_or_there_is_no_number() {
         times(&[(10, 400_000), (20, 500_000)]),
         [20_000_000, 25_000_000]
     );
-    // Ten seconds or less, and the log lost what is between.
+    // The period is ten seconds or less, and periods are missing.
     assert!(why(&log(&[(10, 400_000), (40, 400_000)]), name).contains("(10, 40)"));
 }
 
 #[test]
-fn figures_of_perf_bench_without_their_benchmark_are_unknown() {
+fn perf_bench_figures_of_an_unknown_benchmark_are_not_read() {
     let path = |name: &str| {
         format!(
             "{}/tests/captures/import/{name}",
@@ -482,9 +487,9 @@ fn figures_of_perf_bench_without_their_benchmark_are_unknown() {
     };
     let capture = |name: &str| std::fs::read_to_string(path(name)).unwrap();
     let without = |text: &str, line: &str| {
-        let lost = text.replace(&format!("{line}\n"), "");
-        assert_ne!(lost, text, "{line}");
-        source(&lost)
+        let shortened = text.replace(&format!("{line}\n"), "");
+        assert_ne!(shortened, text, "{line}");
+        source(&shortened)
     };
     let all = capture("perf-bench-all.txt");
     let found = without(&all, "# Running sched/pipe benchmark...");
@@ -494,21 +499,21 @@ fn figures_of_perf_bench_without_their_benchmark_are_unknown() {
         .rows
         .iter()
         .all(|row| !row.name.starts_with("sched/pipe")));
-    let cut = "a line `# Running` after that of sched/messaging is missing";
-    assert_eq!(found.cut.as_deref(), Some(cut));
-    // Of one that has figures of the same kinds.
+    let why_incomplete = "the next `# Running` line after that of sched/messaging is missing";
+    assert_eq!(found.incomplete.as_deref(), Some(why_incomplete));
+    // The benchmark before it has the same kinds of figures.
     let each = capture("perf-bench-each.txt");
     let found = without(&each, "# Running 'syscall/basic' benchmark:");
     assert!(close(nanoseconds(&found, "sched/pipe"), 2230.05));
-    assert!(found.cut.is_some());
+    assert!(found.incomplete.is_some());
     let found = without(&each, "# Running 'futex/wake-parallel' benchmark:");
     let whole = source(&each);
     assert_eq!(
         figure(&found, "futex/requeue"),
         figure(&whole, "futex/requeue")
     );
-    assert!(found.cut.is_some() && whole.cut.is_none());
-    // Only its last lines are there.
+    assert!(found.incomplete.is_some() && whole.incomplete.is_none());
+    // Only the last lines of a benchmark are present.
     let tail = "# Running sched/messaging benchmark...\n       3.442413 usecs/op\n";
-    assert_eq!(why(&source(tail), "sched/messaging"), "it has no result");
+    assert_eq!(why(&source(tail), "sched/messaging"), "no result");
 }

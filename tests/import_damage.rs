@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Damaged copies of every capture: each gives the right number or none.
+//! Imports damaged copies of every capture. Each copy gives the right numbers or none.
 //!
-//! A number is wrong when the undamaged capture has another one under its id, or no such id. Two
-//! kinds of captures tell of a measurement as it goes on, so that what was cut off earlier gives
-//! what was true then: samples that come line by line (those that came are kept), and the lines of
-//! cyclictest, `rtla timerlat top` and schbench, which are printed again and again (those of [`GROWING`]; a
-//! copy may give any of them).
+//! A number is wrong if the undamaged capture has another number for the same id, or lacks the id. Two
+//! kinds of captures grow during a measurement, so a truncated copy has an earlier state. Samples may be
+//! printed line by line; the copy has some of them. cyclictest, `rtla timerlat top` and schbench repeat
+//! their figures ([`GROWING`]); the copy may have any of them.
 //!
-//! Harmless damage (line ends, prefixes of consoles, gzip) must lose nothing at all.
+//! Harmless changes (line ends, console prefixes, gzip) must not lose anything.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -31,14 +30,14 @@ use tempfile::TempDir;
 #[path = "common/seen.rs"]
 mod seen;
 
-/// Captures that repeat their rows with more samples each time, two of them made here.
+/// Captures that repeat their rows with more samples each time. Two of them are generated here.
 const GROWING: [&str; 3] = [
     "made-cyclictest.txt",
     "made-rtla-top.txt",
     "schbench-console.txt",
 ];
 
-/// What consoles, loggers and mail put before a line.
+/// Prefixes of consoles, loggers and mail.
 const PREFIXES: [&str; 14] = [
     "[2026-01-01 12:34:56] ",
     "[   12.345678] ",
@@ -56,20 +55,19 @@ const PREFIXES: [&str; 14] = [
     "\u{1b}]0;a title 7\u{7}\u{1b}[32m",
 ];
 
-/// What a figure is, for comparing.
+/// A figure with a number.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Samples(Histogram),
     Summary(Stat),
 }
 
-/// What a capture or a copy of it gives: the figures of each id, in the order of the sources, and
-/// whether it says that it is not whole.
+/// The contents of a capture or a copy: the figures of each id, in the order of the sources.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct Contents {
     values: HashMap<String, Vec<Value>>,
     rows: usize,
-    is_cut: bool,
+    is_incomplete: bool,
 }
 
 fn captures() -> Vec<(String, Vec<u8>)> {
@@ -82,13 +80,13 @@ fn captures() -> Vec<(String, Vec<u8>)> {
         (name.into_owned(), fs::read(file).expect("a capture"))
     };
     let mut captures: Vec<_> = files.iter().map(named).collect();
-    captures.push((GROWING[0].to_owned(), cyclictest_at_work().into_bytes()));
-    captures.push((GROWING[1].to_owned(), rtla_at_work().into_bytes()));
+    captures.push((GROWING[0].to_owned(), running_cyclictest().into_bytes()));
+    captures.push((GROWING[1].to_owned(), running_rtla().into_bytes()));
     captures
 }
 
-/// Lines of threads, as cyclictest prints them without -q while it runs.
-fn cyclictest_at_work() -> String {
+/// The `T:` lines that cyclictest prints during a run without -q.
+fn running_cyclictest() -> String {
     let mut out = String::from("# /dev/cpu_dma_latency set to 0us\n");
     for round in 1..30 {
         for thread in 0..3 {
@@ -107,8 +105,8 @@ fn cyclictest_at_work() -> String {
     out
 }
 
-/// Tables, as `rtla timerlat top` prints them while it runs.
-fn rtla_at_work() -> String {
+/// The tables that `rtla timerlat top` prints during a run.
+fn running_rtla() -> String {
     let mut out = String::new();
     for second in 1..12 {
         let _ = write!(
@@ -137,73 +135,74 @@ fn rtla_at_work() -> String {
     out
 }
 
-/// Reads as a file is read.
+/// Reads and decompresses, as for a file.
 fn read(bytes: &[u8]) -> Result<Imported, Problem> {
     let mut input = store::unpacked(bytes)?;
     import::read(input.as_mut(), None)
 }
 
-/// What a file gives. Figures that cannot be right are checked as for any user.
-fn told(bytes: &[u8]) -> Option<Told> {
+/// The contents of a file; `None` if it cannot be read.
+fn contents(bytes: &[u8]) -> Option<Contents> {
     let imported = read(bytes).ok()?;
-    let mut told = Told {
-        is_cut: imported
+    let mut contents = Contents {
+        is_incomplete: imported
             .sources
             .iter()
-            .any(|source: &Source| source.cut.is_some()),
-        ..Told::default()
+            .any(|source: &Source| source.incomplete.is_some()),
+        ..Contents::default()
     };
     let figures = imported.sources.iter().flat_map(|source| &source.rows);
     for row in figures {
-        told.rows += 1;
+        contents.rows += 1;
         let value = match &row.figure {
             Figure::Samples(samples) => Value::Samples(samples.clone()),
             Figure::Summary(stat) => Value::Summary(stat.clone()),
             Figure::Skipped(_) | Figure::Failed(_) => continue,
         };
-        told.values.entry(row.name.clone()).or_default().push(value);
+        let values = contents.values.entry(row.name.clone()).or_default();
+        values.push(value);
     }
-    Some(told)
+    Some(contents)
 }
 
-/// Whether all samples are among those of another distribution.
+/// Whether all samples are also in another distribution.
 fn is_part(part: &Histogram, whole: &Histogram) -> bool {
     let mut counts: HashMap<u64, u64> = whole.iter().map(|(t, n)| (t.0, n)).collect();
     part.iter()
         .all(|(ticks, count)| counts.remove(&ticks.0).is_some_and(|there| count <= there))
 }
 
-/// Whether a summary is one of these samples, with a mean that is cut to a whole number.
+/// Whether a summary is that of these samples, with a mean truncated to an integer.
 fn is_summary(stat: &Stat, samples: &Histogram) -> bool {
     let end = |value: Option<Ticks>| value.map(|ticks| ticks.0 as f64);
     let sum: f64 = samples.iter().map(|(t, n)| t.0 as f64 * n as f64).sum();
     let mean = sum / samples.total() as f64;
     (stat.min, stat.max) == (end(samples.min()), end(samples.max()))
         && (stat.samples == 1 || stat.samples == samples.total())
-        && stat.mean.is_some_and(|told| (told - mean).abs() <= 1.0)
+        && stat.mean.is_some_and(|stated| (stated - mean).abs() <= 1.0)
 }
 
-/// What is wrong with the numbers of a copy.
-fn wrong(copy: &Told, whole: &Told, states: &[Told]) -> Vec<String> {
+/// The wrong numbers of a copy. `states` are earlier states of the capture.
+fn wrong_numbers(copy: &Contents, whole: &Contents, states: &[Contents]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (id, values) in &copy.values {
-        // Go's names have the package before them where a later one has the same.
-        let is_it = |name: &str| {
+        // In Go's results the package precedes a name if a later package has the same name.
+        let is_same = |name: &str| {
             let package = name.strip_suffix(id.as_str());
             package.is_some_and(|package| package.is_empty() || package.ends_with('.'))
         };
-        let there = |told: &Told| -> Vec<Value> {
-            let named = told.values.iter().filter(|(name, _)| is_it(name));
+        let values_in = |contents: &Contents| -> Vec<Value> {
+            let named = contents.values.iter().filter(|(name, _)| is_same(name));
             named.flat_map(|(_, values)| values.clone()).collect()
         };
-        let mut right = there(whole);
-        right.extend(states.iter().flat_map(there));
+        let mut right = values_in(whole);
+        right.extend(states.iter().flat_map(values_in));
         for value in values {
             let is_right = right.iter().any(|right| match (value, right) {
                 (Value::Samples(part), Value::Samples(all)) => is_part(part, all),
-                // The summary that a tool prints below its samples, where a hole took these.
+                // The samples are missing, but the summary below them is present.
                 (Value::Summary(stat), Value::Samples(all)) => is_summary(stat, all),
-                // Without the line that counts all of them.
+                // The line with the number of samples is missing.
                 (Value::Summary(stat), Value::Summary(all)) if stat.samples < all.samples => {
                     let samples = all.samples;
                     *all == Stat {
@@ -221,13 +220,13 @@ fn wrong(copy: &Told, whole: &Told, states: &[Told]) -> Vec<String> {
     wrong
 }
 
-/// What the whole capture gave at the end of each of its lines.
-fn states(name: &str, whole: &[u8]) -> Vec<Told> {
+/// The contents of a growing capture at the end of each line.
+fn states(name: &str, whole: &[u8]) -> Vec<Contents> {
     if !GROWING.contains(&name) {
         return Vec::new();
     }
     let ends = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-    let states = ends.filter_map(|(end, _)| told(&whole[..=end]));
+    let states = ends.filter_map(|(end, _)| contents(&whole[..=end]));
     states.collect()
 }
 
@@ -243,10 +242,10 @@ fn with_ends(bytes: &[u8], end: &[u8]) -> Vec<u8> {
     })
 }
 
-fn packed(bytes: &[u8]) -> Vec<u8> {
-    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
-    packer.write_all(bytes).expect("memory");
-    packer.finish().expect("memory")
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
 }
 
 fn utf16(bytes: &[u8], begin: &str) -> Vec<u8> {
@@ -254,19 +253,19 @@ fn utf16(bytes: &[u8], begin: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// Damage that must not lose anything; prefixes only where lines are read.
+/// Changes that must not lose anything. Prefixes are added only to formats of lines.
 fn harmless(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut copies = vec![
         ("CR LF".to_owned(), with_ends(bytes, b"\r\n")),
         ("CR CR LF".to_owned(), with_ends(bytes, b"\r\r\n")),
         ("CR".to_owned(), with_ends(bytes, b"\r")),
-        ("gzip".to_owned(), packed(bytes)),
+        ("gzip".to_owned(), gzipped(bytes)),
         (
-            "a mark of the byte order".to_owned(),
+            "byte order mark".to_owned(),
             [b"\xef\xbb\xbf", bytes].concat(),
         ),
     ];
-    // Also several documents one after the other.
+    // A capture may also be several consecutive documents.
     let mut documents =
         serde_json::Deserializer::from_slice(bytes).into_iter::<serde_json::Value>();
     if documents.any(|document| document.is_err()) {
@@ -278,21 +277,24 @@ fn harmless(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     copies
 }
 
-/// Damage of which no more is asked than that no number is wrong.
+/// Damage that may lose numbers but must not make any wrong.
 fn harmful(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut copies = vec![
         ("UTF-16".to_owned(), utf16(bytes, "\u{feff}")),
-        ("UTF-16 without its mark".to_owned(), utf16(bytes, "")),
+        (
+            "UTF-16 without byte order mark".to_owned(),
+            utf16(bytes, ""),
+        ),
         (
             "UTF-8 as UTF-16, odd".to_owned(),
             utf16(bytes, "\u{feff}")[1..].to_vec(),
         ),
-        ("NUL behind it".to_owned(), [bytes, &[0; 512]].concat()),
+        ("NUL at the end".to_owned(), [bytes, &[0; 512]].concat()),
     ];
-    let gzip = packed(bytes);
+    let gzip = gzipped(bytes);
     for end in (64..bytes.len()).step_by(64) {
-        copies.push((format!("cut at {end}"), bytes[..end].to_vec()));
-        // A log without its head is another matter.
+        copies.push((format!("truncated at {end}"), bytes[..end].to_vec()));
+        // The head of the log stays intact.
         if end >= 256 {
             let behind = &bytes[(end + 64).min(bytes.len())..];
             let hole = [&bytes[..end], &[0; 64], behind].concat();
@@ -300,27 +302,27 @@ fn harmful(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
         }
         let prefixed = |line: &[u8]| [b"[   12.345678] ", line].concat();
         copies.push((
-            format!("cut at {end} of a console's log"),
+            format!("truncated at {end}, with console prefixes"),
             lines(&bytes[..end], prefixed),
         ));
         if end < gzip.len() {
-            copies.push((format!("gzip, cut at {end}"), gzip[..end].to_vec()));
+            copies.push((format!("gzip, truncated at {end}"), gzip[..end].to_vec()));
         }
     }
     copies
 }
 
 #[test]
-fn damaged_copies_of_captures_give_the_right_number_or_none() {
-    let (mut tried, mut gave, mut numbers) = (0u64, 0u64, 0u64);
-    let mut wrongs: Vec<String> = Vec::new();
+fn damaged_captures_give_right_numbers_or_none() {
+    let (mut tried, mut readable, mut numbers) = (0u64, 0u64, 0u64);
+    let mut wrong: Vec<String> = Vec::new();
     for (name, bytes) in captures() {
-        let whole = told(&bytes).unwrap_or_default();
+        let whole = contents(&bytes).unwrap_or_default();
         for (damage, copy) in harmless(&bytes) {
             tried += 1;
-            let copy = told(&copy).unwrap_or_default();
+            let copy = contents(&copy).unwrap_or_default();
             if copy != whole {
-                wrongs.push(format!(
+                wrong.push(format!(
                     "{name}, {damage}: lost or added: {copy:?}\n{whole:?}"
                 ));
             }
@@ -328,38 +330,38 @@ fn damaged_copies_of_captures_give_the_right_number_or_none() {
         let states = states(&name, &bytes);
         for (damage, copy) in harmful(&bytes) {
             tried += 1;
-            let Some(copy) = told(&copy) else {
+            let Some(copy) = contents(&copy) else {
                 continue;
             };
-            gave += 1;
+            readable += 1;
             numbers += copy
                 .values
                 .values()
                 .map(|values| values.len() as u64)
                 .sum::<u64>();
-            for wrong in wrong(&copy, &whole, &states) {
-                wrongs.push(format!("{name}, {damage}: {wrong}"));
+            for number in wrong_numbers(&copy, &whole, &states) {
+                wrong.push(format!("{name}, {damage}: {number}"));
             }
         }
     }
     println!(
-        "{tried} damaged copies tried; {gave} of the harmful gave {numbers} numbers; {} wrong",
-        wrongs.len()
+        "{tried} damaged copies; {readable} harmful ones gave {numbers} numbers, {} of them wrong",
+        wrong.len()
     );
     assert!(
         tried > 5_000 && numbers > 20_000,
         "{tried} copies, {numbers} numbers"
     );
-    let few: Vec<&String> = wrongs.iter().take(20).collect();
-    assert!(wrongs.is_empty(), "{} wrong: {few:#?}", wrongs.len());
+    let first: Vec<&String> = wrong.iter().take(20).collect();
+    assert!(wrong.is_empty(), "{} wrong: {first:#?}", wrong.len());
 }
 
-/// A folder to work in, which is also the home.
-struct Bed(TempDir);
+/// A working directory, which is also the home directory.
+struct Sandbox(TempDir);
 
-impl Bed {
+impl Sandbox {
     fn new() -> Self {
-        Bed(tempfile::tempdir().unwrap())
+        Sandbox(tempfile::tempdir().unwrap())
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -367,7 +369,7 @@ impl Bed {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        // What does not end is ended: a test must not hang.
+        // A time limit, so the test cannot hang.
         let mut command = Command::new("timeout");
         command
             .args(["120", env!("CARGO_BIN_EXE_kernmark")])
@@ -394,7 +396,7 @@ impl Bed {
         path
     }
 
-    /// Runs with named pipes into which these are written a few bytes at a time.
+    /// Runs with named pipes. The bytes are written to them in small pieces.
     fn run_piped(&self, arguments: &[&str], pipes: &[(&str, &[u8])]) -> Seen {
         for (name, _) in pipes {
             self.fifo(name);
@@ -427,14 +429,18 @@ fn capture(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_last_line_without_an_end_is_no_result_and_said() {
-    let bed = Bed::new();
+fn unterminated_last_line_is_ignored_and_reported() {
+    let bed = Sandbox::new();
     let switches = "\"size=0k ovr=0.66\n2 3.40\n16 3.90\n";
     bed.show("whole", switches).expect(0, "2 measured", "");
     let cut = bed.show("cut", format!("{switches}32 4"));
-    cut.expect(1, "so it may be cut and is not read: `32 4`", "");
+    cut.expect(
+        1,
+        "ignored the last line, which has no line end and may be truncated: `32 4`",
+        "",
+    );
     cut.expect(1, "2 measured", "");
-    // A prompt is no result, and an end mark is whole to its last letter.
+    // A prompt is not a result, and an end mark is complete without a line end.
     bed.show("prompt", format!("{switches}root@board:~# "))
         .expect(0, "2 measured", "");
     let zephyr = String::from_utf8(capture("zephyr-latency-3.6.txt")).unwrap();
@@ -443,12 +449,12 @@ fn the_last_line_without_an_end_is_no_result_and_said() {
     let go = "BenchmarkX-2 \t 2000\t 87.85 ns/op\nBenchmarkY-2 \t 2000\t 14.40 ns/o";
     bed.show("go", go).expect(1, "1 measured", "");
     bed.show("alone", "Simple syscall: 0.13 microseconds")
-        .expect(1, "", "so it may be cut and is not read");
+        .expect(1, "", "has no line end and may be truncated");
 }
 
 #[test]
-fn rows_that_cannot_be_read_are_counted() {
-    let bed = Bed::new();
+fn unreadable_rows_are_counted() {
+    let bed = Sandbox::new();
     for (name, text) in [
         ("zephyr", "a.b : 12 cycles , 100 ns :\na.c   12 cycles , 100 ns\nd 5 cycles , 1 ns\n"),
         ("go", "BenchmarkX-2 2000 87 ns/op\nBenchmarkY-2\n 2000 14.4 ns/op\nweb | BenchmarkZ 1 2 ns/op\n"),
@@ -459,41 +465,41 @@ fn rows_that_cannot_be_read_are_counted() {
         ("threads", "T: 0 ( 1) P:80 I:1000 C:  10 Min: 2 Act: 3 Avg: 4 Max: 20\nT: 1 ( 2 Act: 3\nT: 2 Act: 3\n"),
     ] {
         let seen = bed.show(name, text);
-        seen.expect(1, "2 lines look like results and could not be read", "");
+        seen.expect(1, "2 lines look like results but cannot be read", "");
         seen.expect(1, "1 measured", "");
     }
 }
 
 #[test]
-fn the_end_of_what_runs_until_it_is_stopped_is_looked_for() {
-    let bed = Bed::new();
+fn missing_ends_are_reported() {
+    let bed = Sandbox::new();
     let go = String::from_utf8(capture("go-count.txt")).unwrap();
     let (cut, _) = go.split_once("PASS").unwrap();
     bed.show("go", cut)
-        .expect(1, "its end, `PASS` or `FAIL`, is missing", "");
+        .expect(1, "the end, `PASS` or `FAIL`, is missing", "");
     let perf = String::from_utf8(capture("perf-bench-each.txt")).unwrap();
     let total = perf.find("# Running 'sched/pipe'").unwrap();
     let end = perf[total..].find("[sec]\n").unwrap();
     let cut = &perf[..total + end + 6];
     bed.show("perf", cut).expect(1, "sched/pipe", "");
-    let threads = cyclictest_at_work();
+    let threads = running_cyclictest();
     let (cut, _) = threads.rsplit_once("T: 1").unwrap();
     bed.show("threads", cut)
-        .expect(1, "it ends with the line of thread 0", "");
-    let top = rtla_at_work();
+        .expect(1, "the log ends with the line of thread 0", "");
+    let top = running_rtla();
     let (cut, _) = top.rsplit_once("  3 #").unwrap();
     let seen = bed.show("top", cut);
     seen.expect(
         1,
-        "its last table is cut off; the one before it is read",
+        "the last table is incomplete; the previous one is read",
         "",
     );
     seen.expect(1, "8 measured", "");
 }
 
 #[test]
-fn prefixes_of_consoles_are_in_no_id() {
-    let bed = Bed::new();
+fn console_prefixes_do_not_change_ids() {
+    let bed = Sandbox::new();
     for name in [
         "zephyr-latency-3.6.txt",
         "lmbench-lat_ctx.txt",
@@ -515,47 +521,44 @@ fn prefixes_of_consoles_are_in_no_id() {
 }
 
 #[test]
-fn what_is_no_plain_text_is_read_or_gets_a_hint() {
-    let bed = Bed::new();
+fn compressed_and_encoded_text_is_read_or_gets_a_hint() {
+    let bed = Sandbox::new();
     let log = capture("lmbench-lat_ctx.txt");
     let plain = bed.show("log", &log);
     let name = |seen: &Seen| seen.out.replace("log.gz", "log");
-    assert_eq!(name(&bed.show("log.gz", packed(&log))), plain.out);
+    assert_eq!(name(&bed.show("log.gz", gzipped(&log))), plain.out);
     assert_eq!(bed.show("log", with_ends(&log, b"\r")).out, plain.out);
     bed.show("log", utf16(&log, "\u{feff}"))
         .expect(1, "", "iconv -f UTF-16 -t UTF-8");
     bed.show("log", utf16(&log, ""))
         .expect(1, "", "iconv -f UTF-16");
-    bed.show("log", [&log[..], &[0; 4096]].concat()).expect(
-        1,
-        "with NUL bytes, which are not read: 1",
-        "",
-    );
+    bed.show("log", [&log[..], &[0; 4096]].concat())
+        .expect(1, "ignored 1 line with NUL bytes", "");
     bed.show("log", [0; 4096]).expect(1, "", "tr -d '\\000'");
     bed.show("log", b"\xfd7zXZ\0more")
         .expect(1, "", "xz -dc FILE | kernmark show -");
-    let half = &packed(&log)[..100];
+    let half = &gzipped(&log)[..100];
     bed.show("log", half)
         .expect(1, "", "gzip packed is cut off");
     // A run of kernmark's own is read the same way.
     let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/export/time.run");
     let run = fs::read(run).unwrap();
     assert_eq!(
-        bed.show("a.km.gz", packed(&run)).out,
+        bed.show("a.km.gz", gzipped(&run)).out,
         bed.show("a.km", run).out
     );
 }
 
 #[test]
-fn pipes_are_read_once_whatever_comes_out_of_them() {
-    let bed = Bed::new();
+fn pipes_are_read_only_once() {
+    let bed = Sandbox::new();
     let log = capture("zephyr-latency-3.6.txt");
     bed.run_piped(&["show", "a"], &[("a", &log)])
         .expect(0, "9 measured", "");
     let json = capture("hyperfine-plain.json");
     bed.run_piped(&["show", "b"], &[("b", &json)])
         .expect(0, "imported b", "");
-    let gzip = packed(&log);
+    let gzip = gzipped(&log);
     bed.run_piped(&["compare", "c", "d"], &[("c", &gzip), ("d", &log)])
         .expect(0, "thread.yield.preemptive.ctx.k_to_k", "");
     let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/export/time.run");
@@ -565,8 +568,8 @@ fn pipes_are_read_once_whatever_comes_out_of_them() {
 }
 
 #[test]
-fn devices_and_pipes_that_nobody_asked_for_do_not_keep_it() {
-    let bed = Bed::new();
+fn devices_are_rejected_and_unrelated_pipes_do_not_block() {
+    let bed = Sandbox::new();
     let show = |path: &str| Seen::from(bed.command(&["show", path]).output().unwrap());
     show("/dev/zero").expect(1, "", "is a device");
     show("/dev/urandom").expect(1, "", "is a device");

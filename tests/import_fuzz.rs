@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Damaged results of other tools: nothing panics, whatever a file says.
+//! Importing damaged results never panics.
 //!
-//! Every format of [`FORMATS`] is tried with small inputs made of its captures, from a fixed seed, so
-//! that a run can be repeated. An ordinary run makes 20,000 of each format; for volume:
+//! Each format in [`FORMATS`] gets small inputs made from its captures. The seed is fixed, so a run is
+//! reproducible. By default there are 20,000 inputs per format; for more:
 //!
 //! ```sh
 //! KERNMARK_FUZZ=100000000 cargo test --release --test import_fuzz -- --nocapture
 //! ```
 //!
-//! `KERNMARK_FUZZ_FORMAT` chooses one format, `KERNMARK_FUZZ_SEED` other inputs. `fuzz/README.md` says
-//! when to use this and when libFuzzer.
+//! `KERNMARK_FUZZ_FORMAT` selects one format, `KERNMARK_FUZZ_SEED` other inputs. `fuzz/README.md` explains
+//! when to use this test and when to use libFuzzer.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -24,18 +24,18 @@ use fastrand::Rng;
 use kernmark::import::{self, Document, Figure, Format, Lines, Source, FORMATS};
 use serde_json::{json, Value};
 
-/// Inputs of each format in an ordinary run.
-const FEW: u64 = 20_000;
-/// One in so many inputs also goes the whole way that a file goes.
-const WHOLE: u64 = 256;
+/// Inputs per format by default.
+const DEFAULT_INPUTS: u64 = 20_000;
+/// One in this many inputs is also read as a file, with detection of its format.
+const FULL_READ_INTERVAL: u64 = 256;
 /// Most bytes of a text that is mutated.
-const SMALL: usize = 280;
+const MAX_BYTES: usize = 280;
 /// Most values of a document that is mutated.
-const FEW_VALUES: usize = 24;
-/// Starting points of each capture.
+const MAX_VALUES: usize = 24;
+/// Pieces or documents made from each capture.
 const STARTS: usize = 64;
 
-/// Numbers that go wrong.
+/// Numbers that often cause errors.
 const EXTREME: [&str; 24] = [
     "0",
     "-0",
@@ -67,7 +67,7 @@ fn captures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/import")
 }
 
-/// The format whose capture a file is: its name is what the file's begins with.
+/// The format of a capture: the name of the file starts with that of the format.
 fn format_of(file: &Path) -> Option<&'static Format> {
     let name = file.file_name()?.to_str()?;
     let begins = |format: &&&'static Format| {
@@ -93,7 +93,7 @@ fn captures_of(format: &Format) -> Vec<String> {
         .collect()
 }
 
-/// What inputs are made of.
+/// The material for inputs.
 struct Material {
     /// Pieces of the format's captures.
     pieces: Vec<String>,
@@ -123,7 +123,7 @@ impl Material {
     }
 }
 
-/// The document that a capture is; JSON lines are an array.
+/// The capture as a document; JSON lines become an array.
 fn document(capture: &str) -> Option<Value> {
     let values = serde_json::Deserializer::from_str(capture).into_iter();
     let mut values: Vec<Value> = values.collect::<Result<_, _>>().ok()?;
@@ -134,7 +134,7 @@ fn document(capture: &str) -> Option<Value> {
     }
 }
 
-/// A few lines from one place; the first lines, where the signs are, more often than others.
+/// A few consecutive lines. The first lines, which have the start marks, are chosen more often.
 fn piece(lines: &[&str], random: &mut Rng) -> String {
     let mut start = random.usize(..lines.len().max(1));
     if random.bool() {
@@ -142,7 +142,7 @@ fn piece(lines: &[&str], random: &mut Rng) -> String {
     }
     let mut out = String::new();
     for line in &lines[start.min(lines.len())..] {
-        if out.len() + line.len() > SMALL {
+        if out.len() + line.len() > MAX_BYTES {
             break;
         }
         out.push_str(line);
@@ -153,25 +153,25 @@ fn piece(lines: &[&str], random: &mut Rng) -> String {
             lines
                 .get(start)
                 .iter()
-                .flat_map(|line| line.chars().take(SMALL)),
+                .flat_map(|line| line.chars().take(MAX_BYTES)),
         );
     }
     out
 }
 
-/// A document with few of the elements of its arrays.
+/// A document with only a few elements in each array.
 fn shrunk(value: &Value, random: &mut Rng) -> Value {
-    let mut left = FEW_VALUES;
-    let mut out = few(value, random, &mut left);
+    let mut left = MAX_VALUES;
+    let mut out = with_few_elements(value, random, &mut left);
     if left == 0 {
-        // The arrays came too late for all of it: the rest is theirs.
-        left = FEW_VALUES;
-        out = few(&out, random, &mut left);
+        // Values before the arrays used up the limit, so shrink once more.
+        left = MAX_VALUES;
+        out = with_few_elements(&out, random, &mut left);
     }
     out
 }
 
-fn few(value: &Value, random: &mut Rng, left: &mut usize) -> Value {
+fn with_few_elements(value: &Value, random: &mut Rng, left: &mut usize) -> Value {
     *left = left.saturating_sub(1);
     match value {
         Value::Array(elements) if !elements.is_empty() => {
@@ -186,21 +186,23 @@ fn few(value: &Value, random: &mut Rng, left: &mut usize) -> Value {
                 .cycle()
                 .skip(start)
                 .take(count.min(elements.len()));
-            chosen.map(|element| few(element, random, left)).collect()
+            chosen
+                .map(|element| with_few_elements(element, random, left))
+                .collect()
         }
         Value::Object(pairs) => {
             let kept = pairs.iter().filter(|_| *left > 0 || random.u8(..4) == 0);
             let kept: Vec<_> = kept.collect();
             let pairs = kept
                 .into_iter()
-                .map(|(name, value)| (name.clone(), few(value, random, left)));
+                .map(|(name, value)| (name.clone(), with_few_elements(value, random, left)));
             Value::Object(pairs.collect())
         }
         other => other.clone(),
     }
 }
 
-/// An input.
+/// A mutated text.
 #[derive(Default)]
 struct Input {
     text: Vec<u8>,
@@ -208,7 +210,7 @@ struct Input {
 }
 
 impl Input {
-    /// Makes the next input of a format of lines.
+    /// Makes the next input for a format of lines.
     fn next(&mut self, material: &Material, random: &mut Rng) {
         self.text.clear();
         let piece = &material.pieces[random.usize(..material.pieces.len())];
@@ -216,7 +218,7 @@ impl Input {
         for _ in 0..=random.u8(..4) {
             self.mutate(material, random);
         }
-        self.text.truncate(4 * SMALL);
+        self.text.truncate(4 * MAX_BYTES);
     }
 
     fn mutate(&mut self, material: &Material, random: &mut Rng) {
@@ -261,20 +263,20 @@ impl Input {
         self.text.splice(from..to, by.iter().copied());
     }
 
-    /// Puts a copy of a part to another place.
+    /// Inserts a copy of a part at another place.
     fn copy(&mut self, from: usize, to: usize, place: usize) {
         self.spare.clear();
         self.spare.extend_from_slice(&self.text[from..to]);
         self.text.splice(place..place, self.spare.iter().copied());
     }
 
-    /// The part around a place whose bytes are all such.
-    fn around(&self, at: usize, is_such: impl Fn(u8) -> bool) -> (usize, usize) {
+    /// The longest part around a place whose bytes all satisfy a condition.
+    fn around(&self, at: usize, condition: impl Fn(u8) -> bool) -> (usize, usize) {
         let before = self.text[..at]
             .iter()
             .rev()
-            .take_while(|byte| is_such(**byte));
-        let behind = self.text[at..].iter().take_while(|byte| is_such(**byte));
+            .take_while(|byte| condition(**byte));
+        let behind = self.text[at..].iter().take_while(|byte| condition(**byte));
         (at - before.count(), at + behind.count())
     }
 
@@ -290,7 +292,7 @@ impl Input {
         (from, self.text.len().min(to + 1))
     }
 
-    /// The number around a place, or the first one behind it.
+    /// The number around a place, or the first one after it.
     fn number(&self, at: usize) -> (usize, usize) {
         let digit = self.text[at..].iter().position(u8::is_ascii_digit);
         let at = at + digit.unwrap_or(0);
@@ -344,14 +346,14 @@ fn mutate_value(value: &mut Value, material: &Material, random: &mut Rng) {
     }
 }
 
-/// Reads lines as a log is read from its first sign on.
+/// Reads lines as in a log, from its first start mark on.
 fn read_lines(lines: &Lines, text: &str) -> Vec<Source> {
     let mut reader = (lines.reader)();
     text.lines().for_each(|line| reader.line(line));
     reader.finish()
 }
 
-/// What holds for all sources, whatever they were read of; `size` is that of the input.
+/// Checks properties of all sources. `size` is the number of bytes of the input.
 fn check(sources: &[Source], size: usize) {
     let rows = sources
         .iter()
@@ -374,14 +376,14 @@ fn check(sources: &[Source], size: usize) {
     }
 }
 
-/// The whole way of a file: read alike every time, and alike with the line ends of Windows.
-fn read_whole(format: &'static Format, text: &[u8]) {
+/// Reads a file: the result is reproducible and does not depend on the line ends.
+fn read_file(format: &'static Format, text: &[u8]) {
     let read = |text: &[u8]| match import::read(&mut &*text, Some(format)) {
         Ok(imported) => format!("{:?}", imported.sources),
         Err(problem) => problem.to_string(),
     };
     let first = read(text);
-    assert_eq!(first, read(text), "the same text is not read the same");
+    assert_eq!(first, read(text), "the same text gives another result");
     if format.lines.is_some() && !text.contains(&b'\r') {
         let mut windows = Vec::with_capacity(text.len() + 16);
         for line in text.split_inclusive(|byte| *byte == b'\n') {
@@ -391,7 +393,7 @@ fn read_whole(format: &'static Format, text: &[u8]) {
             }
         }
         let again = read(&windows);
-        // A JSON error says at which column it is.
+        // A JSON error contains the column.
         assert!(
             first == again || first.contains("column"),
             "{first}\n{again}"
@@ -400,25 +402,24 @@ fn read_whole(format: &'static Format, text: &[u8]) {
     let _ = import::read(&mut &*text, None).map_err(|problem| problem.to_string());
 }
 
-/// One input, of lines or of a document.
 fn try_lines(format: &'static Format, lines: &Lines, text: &[u8], is_whole: bool) {
     check(
         &read_lines(lines, &String::from_utf8_lossy(text)),
         text.len(),
     );
     if is_whole {
-        read_whole(format, text);
+        read_file(format, text);
     }
 }
 
 fn try_document(format: &'static Format, read: &Document, document: &Value, is_whole: bool) {
     let _ = (read.fits)(document);
     if let Ok(sources) = (read.read)(document) {
-        // A document that is not text yet has no size: each value counts as some bytes.
+        // The document is not text yet, so estimate its size from the number of values.
         check(&sources, 16 * values(document));
     }
     if is_whole {
-        read_whole(format, document.to_string().as_bytes());
+        read_file(format, document.to_string().as_bytes());
     }
 }
 
@@ -430,12 +431,12 @@ fn values(value: &Value) -> usize {
     }
 }
 
-/// Tries inputs of a format; says what panicked, and the input that did it.
+/// Tries inputs of a format. Returns the message and the input of a panic.
 fn fuzz(format: &'static Format, material: &Material, seed: u64, inputs: u64) -> Option<String> {
     let mut random = Rng::with_seed(seed);
     let mut input = Input::default();
     for number in 0..inputs {
-        let is_whole = number % WHOLE == 0;
+        let is_whole = number % FULL_READ_INTERVAL == 0;
         let of_document = format.lines.is_none() || random.u8(..4) == 0;
         let document = format
             .document
@@ -454,7 +455,7 @@ fn fuzz(format: &'static Format, material: &Material, seed: u64, inputs: u64) ->
             input.next(material, &mut random);
             let tried = panic::catch_unwind(AssertUnwindSafe(|| match &format.lines {
                 Some(lines) => try_lines(format, lines, &input.text, is_whole),
-                None => read_whole(format, &input.text),
+                None => read_file(format, &input.text),
             }));
             tried.is_err().then(|| input.text.clone())
         };
@@ -474,12 +475,12 @@ fn fuzz(format: &'static Format, material: &Material, seed: u64, inputs: u64) ->
     None
 }
 
-/// What the last panic said. It is told with its input, once.
+/// The message of the last panic, which is reported once, with its input.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// The lines of all captures.
 fn lines_of_all() -> Vec<String> {
-    let short = |line: &str| line.chars().take(SMALL).collect::<String>() + "\n";
+    let short = |line: &str| line.chars().take(MAX_BYTES).collect::<String>() + "\n";
     let captures = FORMATS.iter().flat_map(|format| captures_of(format));
     let lines = captures.flat_map(|capture| capture.lines().map(short).collect::<Vec<_>>());
     lines.collect()
@@ -489,17 +490,17 @@ fn setting<T: FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
     Some(
         text.parse()
-            .unwrap_or_else(|_| panic!("{name}={text} is no number")),
+            .unwrap_or_else(|_| panic!("{name}={text} is not valid")),
     )
 }
 
 #[test]
-fn damaged_results_of_any_format_do_no_harm() {
-    let inputs: u64 = setting("KERNMARK_FUZZ").unwrap_or(FEW);
+fn damaged_results_of_any_format_do_not_panic() {
+    let inputs: u64 = setting("KERNMARK_FUZZ").unwrap_or(DEFAULT_INPUTS);
     let seed: u64 = setting("KERNMARK_FUZZ_SEED").unwrap_or(1);
     let chosen: Option<String> = setting("KERNMARK_FUZZ_FORMAT");
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
-    let told: Mutex<Vec<String>> = Mutex::default();
+    let failures: Mutex<Vec<String>> = Mutex::default();
     let default = panic::take_hook();
     panic::set_hook(Box::new(|panic| {
         *LAST_PANIC.lock().expect("a lock") = panic.to_string();
@@ -517,17 +518,17 @@ fn damaged_results_of_any_format_do_no_harm() {
                 "{}: no capture; put its real output into {file}",
                 format.name
             );
-            told.lock().expect("a lock").push(message);
+            failures.lock().expect("a lock").push(message);
             continue;
         }
         let material = Material::of(&captures, &lines);
         let start = Instant::now();
         std::thread::scope(|scope| {
             for thread in 0..threads {
-                let (material, told) = (&material, &told);
+                let (material, failures) = (&material, &failures);
                 scope.spawn(move || {
                     let failed = fuzz(format, material, seed * 1000 + thread, inputs / threads);
-                    told.lock().expect("a lock").extend(failed);
+                    failures.lock().expect("a lock").extend(failed);
                 });
             }
         });
@@ -540,6 +541,6 @@ fn damaged_results_of_any_format_do_no_harm() {
     }
     panic::set_hook(default);
     println!("{report}");
-    let told = told.into_inner().expect("a lock");
-    assert!(told.is_empty(), "{}", told.join("\n\n"));
+    let failures = failures.into_inner().expect("a lock");
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }

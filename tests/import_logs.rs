@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Formats of lines, read from what their tools printed.
+//! Imports console output of other tools.
 //!
-//! The captures in `tests/captures/import` are what the tools print, shortened where this says so:
+//! Sources of the captures in `tests/captures/import`:
 //!
 //! - `cyclictest-*`: cyclictest 2.40 and the other rt-tests, with `-p80`, in a virtual machine with
-//!   Linux 6.18; bins of zeros and the ends of long lists of overflows are left out.
-//! - `rtla-timerlat-hist`: man page of rtla-timerlat-hist. `-over`, `-threshold`, `-top`: mails to
-//!   the Linux kernel's list about it; `-buckets`: a comment in a test suite that runs it. `-top-idle`:
-//!   written by hand in the layout of `top`, of CPUs without samples.
-//! - `cyclictest-summary`: the last lines of cyclictest 2.4, with `-h 100 -q`.
-//! - `perf-bench-each`, `-all`, `-simple` (`--format=simple all`): perf of Linux 6.1, as above; the last
-//!   two were stopped in the middle.
-//!   `-fork`, `-seccomp-notify`: mails to the Linux kernel's list, of later versions.
-//! - `lmbench-linux`: a file of results from a public repository, with fewer settings, mounts and
-//!   bandwidths. `-old`, `-lat_ctx`: mails to the Linux kernel's list, of 2001 and 2003. `-summary`: what
-//!   getsummary makes of `lmbench-linux`. `-mem_rd`: written by hand in the layout of a file of results.
-//! - `rtos-benchmark-*`: from documentation in public repositories, of a Xilinx KR260 under `VxWorks`,
-//!   a RP2350 under FreeRTOS, and a `LiteX` system under Zephyr, which lacks its start and its end.
+//!   Linux 6.18; bins of zeros and the ends of long lists of overflows are omitted. `cyclictest-summary`: the
+//!   last lines of cyclictest 2.4 with `-h 100 -q`.
+//! - `rtla-timerlat-hist`: the man page of rtla-timerlat-hist. `-over`, `-threshold`, `-top`: mails to the
+//!   Linux kernel mailing list. `-buckets`: a comment in a test suite that runs it. `-top-idle`: written by
+//!   hand in the layout of `top`, with CPUs without samples.
+//! - `perf-bench-each`, `-all`, `-simple` (`--format=simple all`): perf of Linux 6.1; the last two were
+//!   interrupted. `-fork`, `-seccomp-notify`: mails to the Linux kernel mailing list, of later versions.
+//! - `lmbench-linux`: a result file from a public repository, with fewer settings, mounts and bandwidths.
+//!   `-old`, `-lat_ctx`: mails to the Linux kernel mailing list, of 2001 and 2003. `-summary`: the output of
+//!   getsummary for `lmbench-linux`. `-mem_rd`: written by hand in the layout of a result file.
+//! - `rtos-benchmark-*`: documentation in public repositories, of a Xilinx KR260 under `VxWorks`, an RP2350
+//!   under FreeRTOS, and a `LiteX` system under Zephyr, whose start and end are missing.
 //! - `thread-metric-*`: a Zephyr issue about an STM32H753, and the documentation of a `ThreadX` port.
 //! - `google-benchmark-console-zircon`: "Micro-benchmarks" in the documentation of Zircon. `-columns`:
 //!   written by hand with the columns of tables in public READMEs.
-//! - `hwlatdetect-*`: written by hand from what hwlatdetect 2.4 prints; its tracer is not in every kernel.
+//! - `hwlatdetect-*`: written by hand in the layout of hwlatdetect 2.4, because not every kernel has its
+//!   tracer.
 
 use std::fs;
 use std::path::PathBuf;
@@ -44,12 +44,12 @@ fn format(name: &str) -> &'static Format {
     found.expect("a format of this name")
 }
 
-/// Reads as a user does who does not say what it is.
+/// Reads a text without naming its format.
 fn read(text: &str) -> Result<Imported, Problem> {
     import::read(&mut text.as_bytes(), None)
 }
 
-/// The sources of a capture, whose format is what its name begins with.
+/// The sources of a capture, whose name starts with its format.
 fn sources(name: &str) -> Vec<Source> {
     let imported = read(&capture(name)).unwrap_or_else(|problem| panic!("{name}: {problem}"));
     assert!(name.starts_with(imported.format.name), "{name}");
@@ -136,36 +136,39 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn a_histogram_of_cyclictest_is_what_its_summary_says() {
+fn cyclictest_histogram_agrees_with_its_summary() {
     let text = capture("cyclictest-histofall.txt");
-    let told = |label: &str| -> Vec<u64> {
+    let stated = |label: &str| -> Vec<u64> {
         let line = text.lines().find_map(|line| line.strip_prefix(label));
         let numbers = line.expect(label).split_whitespace();
         numbers.map(|n| n.parse().expect(label)).collect()
     };
     let source = source("cyclictest-histofall.txt");
-    assert_eq!(source.cut, None);
+    assert_eq!(source.incomplete, None);
     assert_eq!(source.clock.hz, 1_000_000);
-    assert_eq!(source.rows.len(), 2, "the sum is no thread");
+    assert_eq!(source.rows.len(), 2, "the sum is not a thread");
     for (thread, row) in source.rows.iter().enumerate() {
         assert_eq!(row.name, format!("cyclictest thread {thread}"));
         let (count, sum, min, max) = totals(&row.figure);
-        assert_eq!(count, told("# Total:")[thread]);
-        assert_eq!(min, told("# Min Latencies:")[thread]);
-        assert_eq!(max, told("# Max Latencies:")[thread]);
-        assert_eq!(sum / count, told("# Avg Latencies:")[thread]);
-        assert_eq!(told("# Histogram Overflows:")[thread], 0);
+        assert_eq!(count, stated("# Total:")[thread]);
+        assert_eq!(min, stated("# Min Latencies:")[thread]);
+        assert_eq!(max, stated("# Max Latencies:")[thread]);
+        assert_eq!(sum / count, stated("# Avg Latencies:")[thread]);
+        assert_eq!(stated("# Histogram Overflows:")[thread], 0);
     }
 }
 
 #[test]
-fn cyclictest_says_the_same_in_lines_and_in_json() {
+fn cyclictest_text_and_json_agree() {
     let lines = source("cyclictest-histogram.txt");
     let json = source("cyclictest-histogram.json");
     assert_eq!(lines.rows, json.rows);
     assert_eq!(lines.clock, json.clock);
     assert_eq!(totals(&json.rows[0].figure), (1986, 99637, 18, 6375));
-    assert!((99637.0 / 1986.0 - 50.17_f64).abs() < 0.01, "what it says");
+    assert!(
+        (99637.0 / 1986.0 - 50.17_f64).abs() < 0.01,
+        "the mean in the file"
+    );
     assert_eq!(fact(&json, "tool"), "cyclictest 2.40");
     assert!(fact(&json, "kernel").starts_with("Linux 6.18"));
     assert_eq!(fact(&json, "arch"), "x86_64");
@@ -174,7 +177,7 @@ fn cyclictest_says_the_same_in_lines_and_in_json() {
 }
 
 #[test]
-fn overflows_of_cyclictest_leave_only_its_summary() {
+fn cyclictest_histogram_with_overflows_is_a_summary() {
     let source = source("cyclictest-overflows.txt");
     assert_eq!(source.rows.len(), 2);
     let first = summary(&source.rows[0].figure);
@@ -184,7 +187,7 @@ fn overflows_of_cyclictest_leave_only_its_summary() {
 }
 
 #[test]
-fn lines_of_threads_tell_their_unit() {
+fn cyclictest_thread_lines_show_their_unit() {
     let microseconds = source("cyclictest-threads.txt");
     assert_eq!(microseconds.clock.hz, 1_000_000);
     let first = figure(&microseconds, "cyclictest thread 0");
@@ -203,7 +206,7 @@ fn lines_of_threads_tell_their_unit() {
 }
 
 #[test]
-fn a_thread_of_cyclictest_is_what_it_says_last() {
+fn last_line_of_a_cyclictest_thread_counts() {
     let again = "T: 0 (26459) P:80 I:1000 C:   1100 Min:     19 Act:   52 Avg:   48 Max:    1538\n";
     let live = capture("cyclictest-threads.txt") + again;
     let source = source_of(&live);
@@ -211,13 +214,13 @@ fn a_thread_of_cyclictest_is_what_it_says_last() {
     // Another process.
     let two = capture("cyclictest-threads.txt") + &again.replace("26459", "26500");
     assert_eq!(read(&two).expect("both").sources.len(), 2);
-    // As it is printed before the thread runs.
+    // cyclictest prints this before the thread runs.
     let none = again.replace("  1100", "     0");
-    assert_eq!(why(&source_of(&none).rows[0].figure), "no sample");
+    assert_eq!(why(&source_of(&none).rows[0].figure), "no samples");
 }
 
 #[test]
-fn the_other_rt_tests_are_read() {
+fn other_rt_tests_are_read() {
     for (tool, expected) in [
         ("pmqtest", (50, 38.34, 28.0, 149.0)),
         ("ptsematest", (50, 69.90, 7.0, 1669.0)),
@@ -233,14 +236,14 @@ fn the_other_rt_tests_are_read() {
     let lines = source("cyclictest-signaltest.txt");
     let row = figure(&lines, "signaltest thread 0");
     assert_eq!(summary(row), (50, 51.0, 33.0, 138.0));
-    // Its last bin holds all that is longer.
+    // The last bin also counts all longer samples.
     let oslat = source("cyclictest-oslat.json");
     let row = figure(&oslat, "oslat thread 0");
     assert_eq!(summary(row), (3_305_106, 1.272_926, 1.0, 117_107.0));
 }
 
 #[test]
-fn a_damaged_histogram_has_no_samples() {
+fn damaged_cyclictest_histogram_is_rejected() {
     let text = capture("cyclictest-histogram.txt");
     let bin = text
         .lines()
@@ -248,43 +251,49 @@ fn a_damaged_histogram_has_no_samples() {
         .expect("a bin");
     let lost = text.replace(&format!("{bin}\n"), "");
     let source = source_of(&lost);
-    assert!(why(&source.rows[0].figure).contains("`# Total:` says 1986"));
+    assert!(why(&source.rows[0].figure).contains("`# Total:` is 1986"));
     let half = text.replace(bin, "000018 0000");
     assert_eq!(
         why(&source_of(&half).rows[0].figure),
-        "a line of its histogram is damaged"
+        "a line of the histogram is damaged"
     );
     let (cut, _) = text.split_once("# Min").expect("a summary");
     let source = source_of(cut);
     assert!(source
-        .cut
-        .expect("it is cut")
+        .incomplete
+        .expect("it is incomplete")
         .contains("Histogram Overflows"));
-    assert_eq!(why(&source.rows[0].figure), "its histogram has no end");
+    assert_eq!(
+        why(&source.rows[0].figure),
+        "the end of the histogram is missing"
+    );
 }
 
 #[test]
-fn json_of_cyclictest_that_contradicts_itself_has_no_samples() {
+fn contradictory_cyclictest_json_is_rejected() {
     let text = capture("cyclictest-histogram.json");
     let other = text.replace("\"max\": 6375", "\"max\": 6376");
     assert_ne!(text, other);
     let figure = &source_of(&other).rows[0].figure;
     assert_eq!(
         why(figure),
-        "its histogram reaches from 18 to 6375, its summary from 18 to 6376"
+        "the histogram ranges from 18 to 6375, but the summary from 18 to 6376"
     );
     let broken = text.replace("\"avg\": 50.17", "\"avg\": \"fast\"");
     let problem = read(&broken).expect_err("no number");
-    assert_eq!(problem.to_string(), "cyclictest: thread.0.avg: no number");
+    assert_eq!(
+        problem.to_string(),
+        "cyclictest: thread.0.avg: not a number"
+    );
     let failed = text.replace("\"return_code\": 0", "\"return_code\": 1");
-    let cut = source_of(&failed).cut;
-    assert_eq!(cut.as_deref(), Some("cyclictest ended with status 1"));
+    let why = source_of(&failed).incomplete;
+    assert_eq!(why.as_deref(), Some("cyclictest exited with status 1"));
 }
 
 #[test]
-fn a_histogram_of_rtla_is_what_its_summary_says() {
+fn rtla_histogram_agrees_with_its_summary() {
     let source = source("rtla-timerlat-hist.txt");
-    assert_eq!((source.rows.len(), &source.cut), (10, &None));
+    assert_eq!((source.rows.len(), &source.incomplete), (10, &None));
     assert_eq!(source.clock.hz, 1_000_000);
     assert_eq!(fact(&source, "duration"), "0 00:10:00");
     let mut whole = 0;
@@ -310,7 +319,7 @@ fn a_histogram_of_rtla_is_what_its_summary_says() {
 }
 
 #[test]
-fn a_histogram_of_rtla_without_all_samples_leaves_its_summary() {
+fn rtla_histogram_without_all_samples_is_a_summary() {
     let over = source("rtla-timerlat-over.txt");
     assert_eq!(over.rows.len(), 4, "not the sums of all CPUs");
     let second = figure(&over, "Thr-000");
@@ -320,16 +329,16 @@ fn a_histogram_of_rtla_without_all_samples_leaves_its_summary() {
     assert_eq!(wide.rows.len(), 6);
     assert_eq!(summary(figure(&wide, "Usr-001")), (1000, 10.0, 4.0, 24.0));
     assert_eq!(summary(figure(&wide, "IRQ-002")), (999, 0.0, 0.0, 3.0));
-    // It ended at the first sample over the threshold.
+    // rtla stopped at the first sample over the threshold.
     let short = source("rtla-timerlat-threshold.txt");
     assert_eq!(samples(figure(&short, "IRQ-000")), [(6, 1)]);
     assert_eq!(samples(figure(&short, "Thr-000")), [(21, 1)]);
-    assert_eq!(why(figure(&short, "Usr-000")), "no sample");
+    assert_eq!(why(figure(&short, "Usr-000")), "no samples");
 }
 
 #[test]
-fn wide_bins_of_rtla_are_no_samples_even_if_the_summary_agrees() {
-    // No capture: bins two microseconds wide that hold 0, 0, 2 and 4.
+fn wide_bins_of_rtla_are_a_summary_even_if_it_agrees() {
+    // Written by hand: bins of two microseconds with the samples 0, 0, 2 and 4.
     let text = "# RTLA timerlat histogram\n# Time unit is microseconds (us)\n\
                 Index   IRQ-000\n0   2\n2   1\n4   1\n\
                 over: 0\ncount: 4\nmin: 0\navg: 1\nmax: 4\n";
@@ -337,19 +346,22 @@ fn wide_bins_of_rtla_are_no_samples_even_if_the_summary_agrees() {
 }
 
 #[test]
-fn rtla_that_is_cut_off_or_damaged_says_so() {
+fn incomplete_or_damaged_rtla_output_is_reported() {
     let text = capture("rtla-timerlat-hist.txt");
     let (cut, _) = text.split_once("  avg:").expect("a summary");
     let source = source_of(cut);
-    assert!(source.cut.expect("it is cut").contains("summary"));
-    assert_eq!(why(&source.rows[3].figure), "its summary is missing");
+    assert!(source
+        .incomplete
+        .expect("it is incomplete")
+        .contains("summary"));
+    assert_eq!(why(&source.rows[3].figure), "the summary is missing");
     let damaged = text.replace("  318327  ", "  3183x7  ");
     let figure = &source_of(&damaged).rows[0].figure;
     assert_eq!(why(figure), "a line of the histogram is damaged");
 }
 
 #[test]
-fn the_last_table_of_rtla_top_counts() {
+fn last_table_of_rtla_top_counts() {
     let text = capture("rtla-timerlat-top.txt");
     let source = source("rtla-timerlat-top.txt");
     assert_eq!(source.rows.len(), 24);
@@ -367,7 +379,7 @@ fn the_last_table_of_rtla_top_counts() {
 }
 
 #[test]
-fn each_benchmark_of_perf_is_read() {
+fn each_perf_benchmark_is_read() {
     let text = capture("perf-bench-each.txt");
     let source = source("perf-bench-each.txt");
     let pipe = figure(&source, "sched/pipe");
@@ -376,7 +388,7 @@ fn each_benchmark_of_perf_is_read() {
     let syscall = figure(&source, "syscall/basic");
     assert_eq!(stat(syscall).samples, 10_000_000);
     assert!(close(mean_ns(syscall), 84.099));
-    // What it says besides: the rate and the total.
+    // The log also has the rate and the total.
     assert!((1e9 / mean_ns(pipe) - 448_420.0).abs() < 1.0);
     assert!((mean_ns(pipe) * 20_000.0 / 1e9 - 0.044).abs() < 0.001);
     assert!((1e9 / mean_ns(syscall) - 11_890_747.0).abs() < 100.0);
@@ -401,8 +413,8 @@ fn each_benchmark_of_perf_is_read() {
         ("futex/lock-pi", "a rate over all threads"),
         ("epoll/wait", "a rate over all threads"),
         ("epoll/ctl ADD", "a rate over all threads"),
-        ("mem/memcpy default", "GB/sec is no time"),
-        ("mem/memcpy x86-64-movsb", "GB/sec is no time"),
+        ("mem/memcpy default", "GB/sec is not a time"),
+        ("mem/memcpy x86-64-movsb", "GB/sec is not a time"),
         ("internals/synthesize", "perf's own code"),
         ("numa/mem", "bandwidths"),
     ] {
@@ -422,7 +434,7 @@ fn each_benchmark_of_perf_is_read() {
 }
 
 #[test]
-fn all_of_perf_bench_may_be_stopped_in_the_middle() {
+fn interrupted_perf_bench_is_read() {
     let source = source("perf-bench-all.txt");
     assert!(close(mean_ns(figure(&source, "sched/pipe")), 3442.413));
     assert!(close(mean_ns(figure(&source, "sched/messaging")), 1.332e9));
@@ -436,21 +448,21 @@ fn all_of_perf_bench_may_be_stopped_in_the_middle() {
     let source = source_of(cut);
     assert_eq!(totals(figure(&source, "futex/wake")).0, 3);
     let (without, _) = text.split_once("     Total time").expect("a result");
-    assert_eq!(why(&source_of(without).rows[0].figure), "it has no result");
+    assert_eq!(why(&source_of(without).rows[0].figure), "no result");
 }
 
 #[test]
-fn totals_of_perf_bench_are_no_times_of_an_operation() {
+fn perf_bench_totals_are_not_times_of_an_operation() {
     let source = source("perf-bench-simple.txt");
     assert!(close(mean_ns(figure(&source, "sched/messaging")), 0.780e9));
     for name in ["sched/pipe", "syscall/basic"] {
-        let why = "it gives no time of an operation".to_owned();
+        let why = "it does not print the time of an operation".to_owned();
         assert_eq!(figure(&source, name), &Figure::Skipped(why));
     }
 }
 
 #[test]
-fn a_run_of_perf_bench_that_is_lost_is_missed() {
+fn missing_perf_bench_run_is_reported() {
     let text = capture("perf-bench-each.txt");
     let lost = text.replace("[Run 3]: Wokeup 2 of 2 threads in 0.1160 ms\n", "");
     assert_ne!(text, lost);
@@ -463,7 +475,7 @@ fn each_process_of_perf_bench_is_a_source() {
     let forks = sources("perf-bench-fork.txt");
     let means: Vec<f64> = forks
         .iter()
-        .map(|one| mean_ns(&one.rows[0].figure))
+        .map(|fork| mean_ns(&fork.rows[0].figure))
         .collect();
     assert_eq!(means, [851_415.3, 857_293.6, 869_536.5]);
     assert_eq!(stat(&forks[0].rows[0].figure).samples, 10_000);
@@ -474,9 +486,9 @@ fn each_process_of_perf_bench_is_a_source() {
 }
 
 #[test]
-fn results_of_lmbench_are_read() {
+fn lmbench_result_file_is_read() {
     let source = source("lmbench-linux.txt");
-    assert_eq!(source.cut, None);
+    assert_eq!(source.incomplete, None);
     let median = |name: &str| {
         let ticks = stat(figure(&source, name)).median;
         ticks.expect("a median") / 1e6
@@ -499,7 +511,7 @@ fn results_of_lmbench_are_read() {
     let deleted = figure(&source, "File system latency 10k delete");
     assert!(close(mean_ns(deleted), 1e9 / 88549.0));
     for name in ["Pipe bandwidth", "File /var/tmp/XXX write bandwidth"] {
-        assert!(why(figure(&source, name)).ends_with("B/sec is no time"));
+        assert!(why(figure(&source, name)).ends_with("B/sec is not a time"));
     }
     assert_eq!(source.rows.len(), 25 + 14 + 8 + 16 + 3);
     assert_eq!(fact(&source, "version"), "lmbench-3alpha4");
@@ -508,19 +520,19 @@ fn results_of_lmbench_are_read() {
 }
 
 #[test]
-fn lmbench_that_is_cut_off_damaged_or_run_again_says_so() {
+fn incomplete_damaged_or_repeated_lmbench_results_are_reported() {
     let text = capture("lmbench-linux.txt");
     let (cut, _) = text.split_once("Pipe latency").expect("a row");
     let source = source_of(cut);
     assert_eq!(source.rows.len(), 17);
     assert_eq!(
-        source.cut.as_deref(),
-        Some("the date at its end is missing")
+        source.incomplete.as_deref(),
+        Some("the date at the end is missing")
     );
     let damaged = text.replace("syscall: 0.1303", "syscall: 0.1.03");
     assert_eq!(
         why(&source_of(&damaged).rows[0].figure),
-        "in `Simple syscall: 0.1.03 microseconds`: `0.1.03` is no number"
+        "in `Simple syscall: 0.1.03 microseconds`: `0.1.03` is not a number"
     );
     assert_eq!(read(&text.repeat(2)).expect("both").sources.len(), 2);
     let twice = sources("lmbench-lat_ctx.txt");
@@ -530,9 +542,9 @@ fn lmbench_that_is_cut_off_damaged_or_run_again_says_so() {
 }
 
 #[test]
-fn single_tools_of_lmbench_are_read() {
+fn single_lmbench_tools_are_read() {
     let source = source("lmbench-old.txt");
-    // Not the rows of lat_fs, which do not say what they are.
+    // The rows of lat_fs are not read, because they have no title.
     assert_eq!(source.rows.len(), 18);
     let fault = figure(&source, "Pagefaults on /something.avi");
     assert_eq!(stat(fault).median, Some(13098e6));
@@ -541,7 +553,7 @@ fn single_tools_of_lmbench_are_read() {
 #[test]
 fn rtos_benchmark_is_read() {
     let source = source("rtos-benchmark-vxworks.txt");
-    assert_eq!((source.rows.len(), &source.cut), (31, &None));
+    assert_eq!((source.rows.len(), &source.incomplete), (31, &None));
     let row = figure(&source, "Thread: Spawn (no context switch)");
     assert_eq!(summary(row), (1, 39_100e3, 35_773e3, 83_009e3));
     let row = figure(&source, "Thread: Start (no context switch)");
@@ -554,9 +566,9 @@ fn rtos_benchmark_is_read() {
 }
 
 #[test]
-fn what_a_port_of_rtos_benchmark_cannot_do_is_skipped() {
+fn unsupported_rows_of_rtos_benchmark_are_skipped() {
     let source = source("rtos-benchmark-freertos.txt");
-    assert_eq!((source.rows.len(), &source.cut), (32, &None));
+    assert_eq!((source.rows.len(), &source.incomplete), (32, &None));
     let skipped = |row: &&Row| matches!(row.figure, Figure::Skipped(_));
     let skipped: Vec<&str> = source
         .rows
@@ -577,24 +589,27 @@ fn what_a_port_of_rtos_benchmark_cannot_do_is_skipped() {
 }
 
 #[test]
-fn rtos_benchmark_that_is_cut_off_says_so() {
+fn incomplete_rtos_benchmark_is_reported() {
     let source = source("rtos-benchmark-zephyr.txt");
     assert_eq!(source.rows.len(), 32);
-    assert!(source.cut.expect("it is cut").contains("*** Done! ***"));
-    // A port resets in the middle and starts again.
+    assert!(source
+        .incomplete
+        .expect("it is incomplete")
+        .contains("*** Done! ***"));
+    // The board resets during the run and starts again.
     let text = capture("rtos-benchmark-freertos.txt");
     let (cut, _) = text.split_once(" Recursive lock").expect("a row");
     let both = read(&(cut.to_owned() + &text)).expect("both").sources;
     let rows: Vec<usize> = both.iter().map(|source| source.rows.len()).collect();
     assert_eq!(rows, [12, 32]);
-    assert!(both[0].cut.is_some() && both[1].cut.is_none());
-    // The same without its first lines.
+    assert!(both[0].incomplete.is_some() && both[1].incomplete.is_none());
+    // The same without the first lines of a boot.
     let again = capture("rtos-benchmark-zephyr.txt").repeat(2);
     assert_eq!(read(&again).expect("both").sources.len(), 2);
 }
 
 #[test]
-fn rtos_benchmark_through_a_console_is_the_same() {
+fn console_prefixes_do_not_change_rtos_benchmark() {
     let name = "rtos-benchmark-freertos.txt";
     let text = capture(name);
     let lines = text
@@ -605,18 +620,18 @@ fn rtos_benchmark_through_a_console_is_the_same() {
     let damaged = text.replace("  2373,", "  23x3,");
     let figure = &source_of(&damaged).rows[0].figure;
     assert!(
-        why(figure).ends_with("`23x3` is no number"),
+        why(figure).ends_with("`23x3` is not a number"),
         "{}",
         why(figure)
     );
-    // An unsigned value below 0, which is for others to judge.
+    // A negative value printed as unsigned is read; `check` rejects it later.
     let wrapped = text.replace("  2373,", "18446744073709551615,");
     let mean = mean_ns(&source_of(&wrapped).rows[0].figure);
     assert!(close(mean, 18_446_744_073_709_551_615.0));
 }
 
 #[test]
-fn periods_of_thread_metric_are_samples() {
+fn thread_metric_periods_are_samples() {
     let source = source("thread-metric-zephyr.txt");
     assert_eq!(source.rows.len(), 1);
     let name = "Basic Single Thread Processing Test";
@@ -629,14 +644,14 @@ fn periods_of_thread_metric_are_samples() {
     let threadx = sources("thread-metric-threadx.txt");
     let picoseconds = (30e12_f64 / 252_879.0).round() as u64;
     assert_eq!(samples(figure(&threadx[0], name)), [(picoseconds, 1)]);
-    // Time that begins anew is another boot.
+    // A time that does not increase belongs to another boot.
     let first = capture("thread-metric-zephyr.txt");
     let second = capture("thread-metric-zephyr-stack-info.txt");
     assert_eq!(read(&(first + &second)).expect("both").sources.len(), 2);
 }
 
 #[test]
-fn thread_metric_that_finds_an_error_failed() {
+fn thread_metric_errors_are_failures() {
     let name = "Basic Single Thread Processing Test";
     let text = capture("thread-metric-zephyr.txt");
     let error = "ERROR: Invalid counter value(s). Basic processing thread died!";
@@ -645,12 +660,12 @@ fn thread_metric_that_finds_an_error_failed() {
     assert_eq!(why(figure(&source_of(&died), name)), error);
     let none = text.replace("123992", "0");
     let stopped = source_of(&none);
-    assert!(why(figure(&stopped, name)).contains("nothing was done"));
+    assert!(why(figure(&stopped, name)).contains("no operation was done"));
     let damaged = text.replace("123992", "12399?");
     let damaged = source_of(&damaged);
     assert_eq!(
         why(figure(&damaged, name)),
-        "`Time Period Total: 12399?` is no number"
+        "`Time Period Total: 12399?` is not a number"
     );
     let (cut, _) = text
         .split_once("Time Period Total:  123988")
@@ -659,7 +674,7 @@ fn thread_metric_that_finds_an_error_failed() {
 }
 
 #[test]
-fn zircon_gives_exactly_the_published_figures() {
+fn zircon_capture_agrees_with_published_figures() {
     let published =
         fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("reference/zircon.csv"));
     let mut published = csv::Reader::from_reader(published.as_deref().expect("csv").as_bytes());
@@ -673,9 +688,9 @@ fn zircon_gives_exactly_the_published_figures() {
     let expected: Vec<csv::StringRecord> = published.records().map(|r| r.expect("a row")).collect();
     assert_eq!(rows.len(), expected.len());
     for ((row, dataset), expected) in rows.iter().zip(&expected) {
-        let [of, _, _, title, wall, cpu, iterations, _] =
+        let [published, _, _, title, wall, cpu, iterations, _] =
             [0, 1, 2, 3, 4, 5, 6, 7].map(|at| &expected[at]);
-        assert_eq!((*dataset, row.name.as_str()), (of, title));
+        assert_eq!((*dataset, row.name.as_str()), (published, title));
         assert!(
             close(mean_ns(&row.figure), wall.parse().expect("a number")),
             "{title}"
@@ -686,8 +701,8 @@ fn zircon_gives_exactly_the_published_figures() {
 }
 
 #[test]
-fn a_table_of_google_benchmark_is_read() {
-    // No capture: what its documentation says of errors, aggregates and complexities.
+fn google_benchmark_table_is_read() {
+    // Written by hand from the documentation of errors, aggregates and complexities.
     let text = "2026-01-01T00:00:00+00:00\nRunning ./bench\nRun on (8 X 4000 MHz CPU s)\n\
         -----------------------------------------------------------------------\n\
         Benchmark             Time             CPU   Iterations UserCounters...\n\
@@ -733,11 +748,11 @@ fn a_table_of_google_benchmark_is_read() {
         source.rows[7].figure,
         Figure::Skipped("not here".to_owned())
     );
-    assert!(why(&source.rows[8].figure).ends_with("`1.2.` is no number"));
+    assert!(why(&source.rows[8].figure).ends_with("`1.2.` is not a number"));
 }
 
 #[test]
-fn a_table_of_google_benchmark_has_columns_of_any_width() {
+fn google_benchmark_table_may_have_columns_of_any_width() {
     let source = source("google-benchmark-console-columns.txt");
     assert!(close(mean_ns(figure(&source, "hash_bench")), 564.0));
     assert_eq!(stat(figure(&source, "sort_bench")).samples, 127);
@@ -745,14 +760,14 @@ fn a_table_of_google_benchmark_has_columns_of_any_width() {
 }
 
 #[test]
-fn a_summary_of_cyclictest_alone_is_read() {
+fn cyclictest_summary_without_histogram_is_read() {
     let source = source("cyclictest-summary.txt");
-    assert_eq!(source.cut, None);
+    assert_eq!(source.incomplete, None);
     let first = summary(figure(&source, "cyclictest thread 0"));
     assert_eq!(first, (295 + 5, 47.0, 29.0, 473.0));
     let second = summary(figure(&source, "cyclictest thread 1"));
     assert_eq!(second, (300, 32.0, 22.0, 93.0));
-    // The first summary of two has lost its last line, and the second how many there were.
+    // The first of two summaries lacks its last line, and the second lacks its totals.
     let text = capture("cyclictest-summary.txt");
     let (first, _) = text.split_once("# Histogram").expect("overflows");
     let (_, second) = text.split_once("# Min").expect("a minimum");
@@ -763,24 +778,24 @@ fn a_summary_of_cyclictest_alone_is_read() {
     assert_eq!(samples.collect::<Vec<u64>>(), [295, 1 + 5]);
     let (cut, _) = text.split_once("# Max").expect("a maximum");
     let source = source_of(cut);
-    assert!(source.cut.is_some());
+    assert!(source.incomplete.is_some());
     assert!(matches!(source.rows[0].figure, Figure::Failed(_)));
 }
 
 #[test]
-fn a_cpu_without_samples_in_rtla_top_says_so() {
+fn cpu_without_samples_in_rtla_top_is_skipped() {
     let source = source("rtla-timerlat-top-idle.txt");
     assert_eq!(summary(figure(&source, "Thr-000")), (6087, 9.0, 5.0, 25.0));
     assert_eq!(summary(figure(&source, "IRQ-001")), (1, 12.0, 12.0, 12.0));
     for name in ["Thr-001", "IRQ-002", "Thr-002"] {
-        let skipped = Figure::Skipped("no sample".to_owned());
+        let skipped = Figure::Skipped("no samples".to_owned());
         assert_eq!(figure(&source, name), &skipped);
     }
     assert_eq!(source.rows.len(), 6);
 }
 
 #[test]
-fn loads_of_lmbench_are_read_in_both_orders() {
+fn lmbench_loads_are_read_in_both_orders() {
     let source = source("lmbench-mem_rd.txt");
     let median = |name: &str| stat(figure(&source, name)).median;
     assert_eq!(median("lat_mem_rd stride=128 0.00049"), Some(1616.0));
@@ -790,7 +805,7 @@ fn loads_of_lmbench_are_read_in_both_orders() {
 }
 
 #[test]
-fn summary_tables_of_lmbench_say_what_their_file_says() {
+fn lmbench_summary_tables_agree_with_the_result_file() {
     let (tables, file) = (source("lmbench-summary.txt"), source("lmbench-linux.txt"));
     let value = |row: &Row| match &row.figure {
         Figure::Summary(stat) => stat.value(),
@@ -800,7 +815,7 @@ fn summary_tables_of_lmbench_say_what_their_file_says() {
     for row in &tables.rows {
         let same = file.rows.iter().find(|other| other.name == row.name);
         if let Some((short, whole)) = same.and_then(|same| Some((value(row)?, value(same)?))) {
-            // A figure is cut to four columns: `27.` is 27.68.
+            // Figures are truncated to the column's width: `27.` is 27.68.
             assert!(
                 (short - whole).abs() <= 0.05 * whole,
                 "{}: {short} {whole}",
@@ -812,7 +827,7 @@ fn summary_tables_of_lmbench_say_what_their_file_says() {
     assert_eq!((found, tables.rows.len()), (21, 23));
     assert!(close(mean_or_median(&tables, "null I/O"), 0.20e6));
     assert!(close(mean_or_median(&tables, "mappings"), 41.4e9));
-    // A second file of the host, and another host.
+    // A second file of the same host, and another host.
     let row = "host      Linux 6.14.0- 3.4000 ";
     let text = capture("lmbench-summary.txt");
     let more = format!(
@@ -825,7 +840,7 @@ fn summary_tables_of_lmbench_say_what_their_file_says() {
         .iter()
         .map(|source| mean_or_median(source, "lat_ctx size=0k 2"));
     assert_eq!(switches.collect::<Vec<f64>>(), [3.4e6, 3.5e6, 3.4e6]);
-    // What may be 123 thousand or a million more.
+    // `123K` may be the start of a longer figure.
     let wide = text.replace(" 1032\n", " 123K\n");
     assert_ne!(wide, text);
     let wide = source_of(&wide);
@@ -839,9 +854,9 @@ fn mean_or_median(source: &Source, name: &str) -> f64 {
 }
 
 #[test]
-fn hwlatdetect_tells_what_exceeded_its_threshold() {
+fn hwlatdetect_samples_over_the_threshold_are_read() {
     let found = source("hwlatdetect-samples.txt");
-    assert_eq!(found.cut, None);
+    assert_eq!(found.incomplete, None);
     assert_eq!(found.clock.hz, 1_000_000);
     assert_eq!(
         samples(figure(&found, "hwlatdetect inner over 10us")),
@@ -854,27 +869,27 @@ fn hwlatdetect_tells_what_exceeded_its_threshold() {
     for row in &none.rows {
         assert_eq!(why(&row.figure), "nothing over 10us");
     }
-    // --watch prints them while it runs, and again at the end.
+    // --watch prints the samples during the run and again at the end.
     let text = capture("hwlatdetect-samples.txt");
-    let (_, told) = text
+    let (_, listed) = text
         .split_once("exceeding threshold: 3\n")
         .expect("samples");
-    let watched = text.replace("Starting test\n", &format!("Starting test\n{told}"));
+    let watched = text.replace("Starting test\n", &format!("Starting test\n{listed}"));
     assert_eq!(source_of(&watched).rows, found.rows);
 }
 
 #[test]
-fn hwlatdetect_that_is_cut_off_or_contradicts_itself_says_so() {
+fn incomplete_or_contradictory_hwlatdetect_output_is_reported() {
     let text = capture("hwlatdetect-samples.txt");
     let without_the_last = text.split_inclusive('\n').take(16).collect::<String>();
-    let reason = "it tells 2 samples, `Samples recorded:` says 3";
+    let reason = "lists 2 samples, but `Samples recorded:` is 3";
     assert_eq!(why(&source_of(&without_the_last).rows[0].figure), reason);
     let (cut, _) = text.split_once("Max Latency").expect("a result");
     let source = source_of(cut);
-    assert!(source.cut.is_some());
-    assert_eq!(why(&source.rows[0].figure), "its result is missing");
+    assert!(source.incomplete.is_some());
+    assert_eq!(why(&source.rows[0].figure), "the result is missing");
     let other = text.replace("Max Latency: 25us", "Max Latency: 24us");
-    let reason = "its greatest sample is 25us, `Max Latency:` says 24us";
+    let reason = "the greatest sample is 25us, but `Max Latency:` is 24us";
     assert_eq!(why(&source_of(&other).rows[1].figure), reason);
 }
 
@@ -923,7 +938,7 @@ const CAPTURES: [&str; 42] = [
     "thread-metric-zephyr.txt",
 ];
 
-/// The formats of this file.
+/// The formats that this file tests.
 const NAMES: [&str; 8] = [
     "cyclictest",
     "hwlatdetect",
@@ -935,7 +950,7 @@ const NAMES: [&str; 8] = [
     "google-benchmark-console",
 ];
 
-/// Whatever was read holds only what can be.
+/// Whether all rows are valid: numbers are finite, and there are samples, values or reasons.
 fn is_sound(read: Result<Imported, Problem>) -> bool {
     let finite = |value: Option<f64>| value.is_none_or(f64::is_finite);
     let sources = read.map_or(Vec::new(), |imported| imported.sources);
@@ -955,7 +970,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn damaged_captures_are_read_without_a_panic(
+    fn damaged_captures_are_read_without_panic(
         which in 0..CAPTURES.len(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0..4, any::<u8>()), 1..20),
     ) {
@@ -966,7 +981,7 @@ proptest! {
                 0 => bytes[at] = byte,
                 1 => bytes.insert(at, byte),
                 2 => bytes.truncate(at.max(1)),
-                // Digits become long numbers.
+                // Makes long numbers.
                 _ => bytes.splice(at..at, *b"99999999999999999999").for_each(drop),
             }
         }
@@ -977,7 +992,7 @@ proptest! {
     }
 
     #[test]
-    fn lines_of_all_captures_in_any_order_are_read_without_a_panic(
+    fn capture_lines_in_any_order_are_read_without_panic(
         picks in prop::collection::vec((0..CAPTURES.len(), any::<prop::sample::Index>()), 0..60),
         prefix in "[ \\[\\]0-9:.é]{0,12}",
     ) {

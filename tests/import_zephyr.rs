@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What is read of the outputs of Zephyr's benchmarks and of its test runner.
+//! Imports output of Zephyr's benchmarks and of its test runner.
 //!
-//! Captures are of tests/captures/import/. Those of `latency_measure` were published by the
-//! Zephyr project: 1.7, 2.3, 3.5 and 3.6 are sample outputs of its README in those versions (3.6
-//! trimmed to some rows); the others are of issues and pull requests of zephyrproject-rtos/zephyr,
-//! cut off where they were quoted: 16234 (1.14-cut), 24136 (2.2-hung), 30513 (2.4-twister), 58064
-//! (3.3-tick), 67438 (3.5-dev), 39977 (qemu), 15728 (timing-info).
+//! Sources of the captures in `tests/captures/import`; numbers are issues and pull requests of
+//! zephyrproject-rtos/zephyr:
 //!
-//! Those of ztest: 116517 (the first and the last lines of a run, 4.4-cut and 4.4-end), 101148
-//! (wrapped, of a draft of it), and the README of `tests/benchmarks/interrupt_latency` (csv, which
-//! has no banner of a boot). Of twister: 34577 (recording), and a report in the public repository
-//! Federiconunezfrau/zephyr-course, trimmed (no-recording).
-
-//!
-//! `zephyr-kernel-*` are written by hand in the layouts that the READMEs and the print statements of
-//! `app_kernel` and `sys_kernel` have.
+//! - `zephyr-latency-*`: the sample output in the README of `latency_measure` in versions 1.7, 2.3, 3.5 and
+//!   3.6 (only some rows). Others are excerpts, as quoted in 16234 (1.14-cut), 24136 (2.2-hung), 30513
+//!   (2.4-twister), 58064 (3.3-tick), 67438 (3.5-dev), 39977 (qemu) and 15728 (timing-info).
+//! - `zephyr-ztest-*`: 116517 (4.4-cut and 4.4-end, the first and the last lines of a run), 101148 (wrapped,
+//!   from a draft of the framework), and the README of `tests/benchmarks/interrupt_latency` (csv, without
+//!   a boot banner).
+//! - `twister-*`: 34577 (recording), and an excerpt of a report in the public repository
+//!   Federiconunezfrau/zephyr-course (no-recording).
+//! - `zephyr-kernel-*`: written by hand in the layout of the READMEs and print statements of `app_kernel` and
+//!   `sys_kernel`.
 
 use std::fmt::Write;
 
@@ -25,7 +24,7 @@ use kernmark::stream::run::Stat;
 use proptest::prelude::*;
 use serde_json::{json, Value};
 
-// Other test programs need the rest of it.
+// Other tests use the rest of this module.
 #[allow(dead_code)]
 mod common;
 
@@ -34,7 +33,7 @@ fn capture(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// What is read, by the format that is found.
+/// Reads a text without naming its format.
 fn try_read(text: &str) -> Result<Imported, Problem> {
     read(&mut text.as_bytes(), None)
 }
@@ -45,7 +44,7 @@ fn sources(format: &str, text: &str) -> Vec<Source> {
     imported.sources
 }
 
-/// All that sources say, for people.
+/// All contents of the sources, for snapshots.
 fn shown(sources: &[Source]) -> String {
     let mut text = String::new();
     for source in sources {
@@ -57,8 +56,8 @@ fn shown(sources: &[Source]) -> String {
         for row in &source.rows {
             writeln!(text, "{}", shown_row(row)).unwrap();
         }
-        let cut = source.cut.as_deref().unwrap_or("no");
-        writeln!(text, "cut: {cut}").unwrap();
+        let incomplete = source.incomplete.as_deref().unwrap_or("no");
+        writeln!(text, "incomplete: {incomplete}").unwrap();
     }
     text
 }
@@ -123,7 +122,7 @@ struct Published {
     nanoseconds: f64,
 }
 
-/// The published tables of reference/, printed with the formats of their versions.
+/// The published tables in reference/, printed in the layout of their versions.
 #[test]
 fn latency_published_tables() {
     let path = common::here("reference/zephyr.csv");
@@ -152,7 +151,7 @@ fn latency_published_tables() {
         }
         let found = sources("zephyr-latency", &log);
         assert_eq!(found.len(), 8);
-        assert!(found.iter().all(|source| source.cut.is_none()));
+        assert!(found.iter().all(|source| source.incomplete.is_none()));
         let rows: Vec<&Row> = found.iter().flat_map(|source| &source.rows).collect();
         assert_eq!(rows.len(), 501);
         for (row, figure) in rows.iter().zip(&figures) {
@@ -173,7 +172,7 @@ fn latency_published_tables() {
     }
 }
 
-/// Edge cases as the print statements of 3.6 make them; no capture has them.
+/// Edge cases that follow from the print statements of 3.6; no capture has them.
 #[test]
 fn latency_rows_without_numbers() {
     let log = "\
@@ -189,7 +188,7 @@ PROJECT EXECUTION FAILED
     assert_snapshot!(shown(&sources("zephyr-latency", log)));
 }
 
-/// Errors that stand in the box instead of figures, with the texts of 1.13 and 2.2.
+/// Errors in place of figures in the box, with the texts of 1.13 and 2.2.
 #[test]
 fn latency_errors_in_the_box() {
     let log = "\
@@ -210,26 +209,27 @@ PROJECT EXECUTION FAILED
     assert_snapshot!(shown(&sources("zephyr-latency", log)));
 }
 
-/// A board that boots again, with and without the banner, begins a source; other boots are none.
+/// A reboot with or without a banner starts another source. A boot without the benchmark is not a source.
 #[test]
 fn latency_boots() {
-    let one = capture("zephyr-latency-3.5.txt");
-    let cut: String = one.split_inclusive('\n').take(8).collect();
+    let complete = capture("zephyr-latency-3.5.txt");
+    let cut: String = complete.split_inclusive('\n').take(8).collect();
     let hello = "*** Booting Zephyr OS build v3.5.0 ***\nHello World! qemu_x86\n";
-    let lost = one.replace("*** Booting", "*** B??ting");
+    let without_banner = complete.replace("*** Booting", "*** B??ting");
     let found = sources(
         "zephyr-latency",
-        &[hello, &cut, &one, hello, &lost].concat(),
+        &[hello, &cut, &complete, hello, &without_banner].concat(),
     );
     let rows: Vec<usize> = found.iter().map(|source| source.rows.len()).collect();
     assert_eq!(rows, [5, 17, 17]);
-    let missing = "its end mark, PROJECT EXECUTION SUCCESSFUL, is missing";
-    assert_eq!(found[0].cut.as_deref(), Some(missing));
-    assert_eq!([&found[1].cut, &found[2].cut], [&None, &None]);
+    let missing = "the end mark, PROJECT EXECUTION SUCCESSFUL, is missing";
+    assert_eq!(found[0].incomplete.as_deref(), Some(missing));
+    let others = [&found[1], &found[2]].map(|source| &source.incomplete);
+    assert_eq!(others, [&None, &None]);
     assert!(matches!(try_read(hello), Err(Problem::Unknown(_))));
 }
 
-/// What a console puts before lines changes nothing.
+/// Console prefixes do not change the result.
 #[test]
 fn latency_prefixes() {
     for name in LATENCY {
@@ -249,9 +249,9 @@ fn latency_prefixes() {
     }
 }
 
-/// A log that ends anywhere gives rows that the whole log has, or failed ones.
+/// A log that ends anywhere gives only rows of the complete log, or failed ones.
 #[test]
-fn latency_cut_anywhere() {
+fn latency_truncated_anywhere() {
     for name in ["zephyr-latency-1.7.txt", "zephyr-latency-3.6.txt"] {
         let log = capture(name);
         let whole = sources("zephyr-latency", &log).remove(0);
@@ -262,7 +262,7 @@ fn latency_cut_anywhere() {
             let [source] = &imported.sources[..] else {
                 panic!("{name} to {end}");
             };
-            assert!(source.cut.is_some());
+            assert!(source.incomplete.is_some());
             for (row, same) in source.rows.iter().zip(&whole.rows) {
                 assert!(
                     row == same || matches!(row.figure, Figure::Failed(_)),
@@ -285,9 +285,9 @@ fn kernel_objects() {
     }
 }
 
-/// A box that ends anywhere gives rows that the whole one has, or failed ones.
+/// A log that ends after any line gives only rows of the complete log, or failed ones.
 #[test]
-fn kernel_objects_cut_at_a_line() {
+fn kernel_objects_truncated_at_a_line() {
     for name in ["zephyr-kernel-app.txt", "zephyr-kernel-sys.txt"] {
         let text = capture(name);
         let whole = sources("zephyr-kernel", &text).remove(0);
@@ -297,7 +297,7 @@ fn kernel_objects_cut_at_a_line() {
                 continue;
             };
             let source = &imported.sources[0];
-            assert!(source.cut.is_some(), "{name} to {end}");
+            assert!(source.incomplete.is_some(), "{name} to {end}");
             for (row, same) in source.rows.iter().zip(&whole.rows) {
                 let is_failed = matches!(row.figure, Figure::Failed(_));
                 assert!(row == same || is_failed, "{row:?}");
@@ -306,7 +306,7 @@ fn kernel_objects_cut_at_a_line() {
     }
 }
 
-/// What a boot of Zephyr 4.4 prints before benchmarks of ztest.
+/// The boot banner of Zephyr 4.4.
 const ZTEST_BOOT: &str = "*** Booting Zephyr OS build v4.4.0-11887-gc7180db33540 ***\n";
 
 #[test]
@@ -321,7 +321,7 @@ fn ztest_all_captures() {
     }
 }
 
-/// Rows as the print statements of 4.4 make them; no capture has them.
+/// Rows that follow from the print statements of 4.4; no capture has them.
 #[test]
 fn ztest_csv_of_all_kinds() {
     let log = "\
@@ -345,7 +345,7 @@ T,1
     assert_snapshot!(shown(&sources("zephyr-ztest", &log)));
 }
 
-/// The same of its text.
+/// The same kinds as text.
 #[test]
 fn ztest_text_of_all_kinds() {
     let log = "\
@@ -387,9 +387,9 @@ cut ========================================================
     assert_snapshot!(shown(&sources("zephyr-ztest", &log)));
 }
 
-/// A log that ends anywhere gives rows that the whole log has, or failed ones.
+/// A log that ends anywhere gives only rows of the complete log, or failed ones.
 #[test]
-fn ztest_cut_anywhere() {
+fn ztest_truncated_anywhere() {
     let text = capture("zephyr-ztest-4.4-cut.txt");
     let csv = format!("{ZTEST_BOOT}{}", capture("zephyr-ztest-csv.txt"));
     let timed = "busy ====================\n\tIterations: 128000\n\tCycles/Ops: 50.125\n";
@@ -435,7 +435,7 @@ fn twister_recording_csv() {
     assert_snapshot!("twister_csv_wrong", shown(&sources("twister", wrong)));
 }
 
-/// A report as twister writes it, of what its expression finds in a capture.
+/// A report in twister's format, with the records that its regular expression finds in a capture.
 fn twister_report() -> Value {
     let log = capture("zephyr-latency-3.6.txt");
     let records = log.lines().filter_map(|line| {
@@ -490,7 +490,7 @@ fn twister_json() {
     assert_eq!(found[0].rows, log[0].rows);
 }
 
-/// A test with `merge: true` has one record, of lists.
+/// A test with `merge: true` has one record, whose fields are lists.
 #[test]
 fn twister_json_merged() {
     let mut report = twister_report();
@@ -517,20 +517,20 @@ fn twister_json_merged() {
 }
 
 #[test]
-fn twister_json_wrong() {
+fn invalid_twister_json_is_rejected() {
     let why = |text: &str| match try_read(text) {
         Err(Problem::Broken(format, why)) => format!("{}: {why}", format.name),
         other => panic!("{other:?}"),
     };
     assert_eq!(
         why(&capture("twister-no-recording.json")),
-        "twister: testsuites: no `recording` with `metric` and `cycles` in any"
+        "twister: testsuites: none has a `recording` with `metric` and `cycles`"
     );
     let mut report = twister_report();
     report["testsuites"][1]["recording"] = "none".into();
     assert_eq!(
         why(&report.to_string()),
-        "twister: testsuites[1].recording: no array"
+        "twister: testsuites[1].recording: not an array"
     );
     report["testsuites"][1]["recording"] = json!([{"metric": "a", "cycles": [1]}, 5, null]);
     assert_eq!(sources("twister", &report.to_string()).len(), 1);
@@ -544,9 +544,9 @@ fn twister_json_wrong() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever happens to a capture, reading ends in sources or in a problem.
+    /// Reading a damaged capture gives sources or a problem, but does not panic.
     #[test]
-    fn damage(
+    fn damaged_captures_do_not_panic(
         which in 0..CAPTURES.len(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0_usize..40), 0..20),
     ) {
@@ -563,9 +563,9 @@ proptest! {
         let _ = read(&mut &bytes[..], None);
     }
 
-    /// Lines of pieces that mean something, in any order.
+    /// Reading meaningful pieces in any order does not panic.
     #[test]
-    fn arbitrary_lines(pieces in prop::collection::vec(0..PIECES.len(), 0..60)) {
+    fn pieces_in_any_order_do_not_panic(pieces in prop::collection::vec(0..PIECES.len(), 0..60)) {
         let text: String = pieces.into_iter().map(|piece| PIECES[piece]).collect();
         for format in FORMATS {
             let _ = read(&mut text.as_bytes(), Some(format));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Arbitrary bytes as the results of another tool.
+//! Imports arbitrary bytes as results of another tool.
 //!
-//! `KERNMARK_FUZZ_FORMAT` names one format; without it the format is found, and each is tried.
+//! `KERNMARK_FUZZ_FORMAT` selects one format. Without it, the input is read with detection of its format and
+//! in each format.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -25,18 +26,18 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn read(format: &'static Format, data: &[u8]) {
-    let told = told(format, data);
-    assert_eq!(told, self::told(format, data), "the same is not read the same");
-    // In a document an end of a line may stand in a text, where it is no JSON.
+    let first = result(format, data);
+    assert_eq!(first, result(format, data), "the same input gives another result");
+    // A document may have a line end within a string, where CR LF is invalid JSON.
     if format.document.is_none() && !data.contains(&b'\r') {
         let lines: Vec<&[u8]> = data.split(|byte| *byte == b'\n').collect();
         let windows = lines.join(&b"\r\n"[..]);
-        assert_eq!(told, self::told(format, &windows), "other line ends, other results");
+        assert_eq!(first, result(format, &windows), "other line ends give another result");
     }
 }
 
-/// What is read, after what must hold for it.
-fn told(format: &'static Format, data: &[u8]) -> String {
+/// The result of reading, after checking its properties.
+fn result(format: &'static Format, data: &[u8]) -> String {
     let sources = match import::read(&mut &*data, Some(format)) {
         Ok(imported) => imported.sources,
         Err(problem) => return problem.to_string(),

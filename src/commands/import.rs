@@ -92,7 +92,7 @@ pub(super) fn imported(
 ) -> Result<Result<Imported, Problem>, Failure> {
     let mut input = Input::open(path).map_err(Failure::Failed)?;
     let mut source = neighbour(path).chain(input.reader());
-    match import::read_beside(&mut source, wanted, other) {
+    match import::read_unclaimed(&mut source, wanted, other) {
         Err(Problem::Io(error)) => Err(Failure::Failed(input.unreadable(&error))),
         read => Ok(read),
     }
@@ -122,12 +122,12 @@ pub(super) fn failure(
 /// The file next to a file of criterion, which holds the name of its benchmark; else nothing.
 fn neighbour(path: &Path) -> Cursor<Vec<u8>> {
     let name = path.file_name().and_then(OsStr::to_str);
-    let is_nameless = name.is_some_and(criterion::is_nameless);
-    let names = is_nameless.then(|| fs::read(path.with_file_name(criterion::NAMES)));
+    let is_nameless = name.is_some_and(criterion::needs_name_file);
+    let names = is_nameless.then(|| fs::read(path.with_file_name(criterion::NAME_FILE)));
     let names = names.and_then(Result::ok);
     Cursor::new(
         names
-            .filter(|text| criterion::is_name(text))
+            .filter(|text| criterion::is_name_file(text))
             .unwrap_or_default(),
     )
 }
@@ -140,7 +140,7 @@ fn list_formats(path: &Path, wanted: Option<&'static import::Format>) {
     for format in formats {
         let mut lines = String::new();
         let head = format!("  {:<1$}  ", format.name, width.unwrap_or(0));
-        paragraph(&mut lines, &head, format.mark, WIDTH);
+        paragraph(&mut lines, &head, format.recognised_by, WIDTH);
         eprintln!("{}", lines.trim_end());
     }
 }

@@ -32,7 +32,7 @@ const SUITES: [(&str, &str); 3] = [
 static FORMAT: import::Format = import::Format {
     name: "reference",
     about: "published figures",
-    mark: PREFIX,
+    recognised_by: PREFIX,
     lines: None,
     document: None,
 };
@@ -350,7 +350,7 @@ impl Reference {
                 .collect(),
             clock,
             rows: rows?,
-            cut: None,
+            incomplete: None,
         })
     }
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Bencher Metric Format: what `bencher run --adapter json` reads, what its other adapters make, and what
-//! kernmark exports.
+//! Bencher Metric Format: JSON that `bencher run --adapter json` reads, that its other adapters produce and
+//! that kernmark exports.
 //!
-//! An object has a member for each benchmark, which has one for each measure, which has a `value` and perhaps
-//! `lower_value` and `upper_value`. `latency` is nanoseconds, `instructions` and `cycles` are what they say;
-//! other measures are no times. A file has one clock, so where it has times, counts are skipped, and where
-//! it has instructions and cycles, the cycles are. A row has the name of its benchmark.
+//! The document is an object with a member for each benchmark. A benchmark has a member for each measure,
+//! with a `value` and optionally `lower_value` and `upper_value`. `latency` is in nanoseconds;
+//! `instructions` and `cycles` are counts; other measures are not times. A source has only one clock. So
+//! one measure is read, the first that occurs of `latency`, `instructions` and `cycles`; benchmarks without
+//! it are skipped. A row has the name of its benchmark.
 //!
-//! What a value is of several runs the format does not say; kernmark writes medians, and so it is read.
-//! The bounds are not: they may be an interval, a deviation or quantiles.
+//! The format does not define which statistic `value` is. kernmark exports medians, so it is read as a
+//! median. The bounds are not read, because they may be an interval, a deviation or quantiles.
 
 use serde_json::Value;
 
@@ -24,7 +25,7 @@ use crate::stream::run::{Clock, Stat};
 pub const FORMAT: Format = Format {
     name: "bencher",
     about: "Bencher Metric Format",
-    mark: "a JSON object of benchmarks, each with measures that have a `value`",
+    recognised_by: "a JSON object of benchmarks, each with measures that have a `value`",
     lines: None,
     document: Some(Document { fits, read }),
 };
@@ -43,7 +44,7 @@ fn fits(document: &Value) -> bool {
     benchmarks.is_some_and(|benchmarks| benchmarks.values().all(is_benchmark))
 }
 
-/// Measures that a source can be of, the first that there is.
+/// The measures that can be read. The first one that occurs in a file is read.
 const MEASURES: [&str; 3] = ["latency", "instructions", "cycles"];
 
 fn read(document: &Value) -> Result<Vec<Source>, String> {
@@ -53,7 +54,11 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
         Ok((name, measures))
     });
     let benchmarks = benchmarks.collect::<Result<Vec<_>, String>>()?;
-    let has = |measure: &&str| benchmarks.iter().any(|(_, one)| one.get(measure).is_some());
+    let has = |measure: &&str| {
+        benchmarks
+            .iter()
+            .any(|(_, measures)| measures.get(measure).is_some())
+    };
     let measure = MEASURES.into_iter().find(has).unwrap_or(MEASURES[0]);
     let rows = benchmarks.iter().map(|(name, measures)| {
         let Some(estimate) = measures.object(measure) else {
@@ -61,7 +66,7 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
                 .pairs()
                 .map(|(name, _)| format!("`{name}`"))
                 .collect();
-            let why = format!("{}, no `{measure}`", others.join(", "));
+            let why = format!("has {}, but not `{measure}`", others.join(", "));
             return Ok(Row::new(name, Figure::Skipped(why)));
         };
         let factor = if measure == "latency" {

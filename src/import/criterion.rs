@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! criterion, the benchmarks of Rust: what versions 0.3 to 0.8 leave in `target/criterion`, and
-//! `cargo criterion --message-format=json`.
+//! criterion, a benchmark library for Rust: JSON files that versions 0.3 to 0.8 write to
+//! `target/criterion`, and the output of `cargo criterion --message-format=json`.
 //!
 //! In the folder of a benchmark, `new/sample.json` has the number of iterations and the nanoseconds of
-//! each sample (`iters`, `times`), `new/estimates.json` what they are estimated to be: of `mean`, `median`
-//! and `std_dev` the `point_estimate` is read. Neither says what was measured; `new/benchmark.json` does
-//! (`full_id`). So its values come with theirs, one after the other: the benchmark, then its samples or
-//! estimates. Samples without a benchmark before them are named `criterion`.
+//! each sample (`iters`, `times`). `new/estimates.json` has estimates; the `point_estimate` of `mean`,
+//! `median` and `std_dev` is read. Neither file names the benchmark; `new/benchmark.json` does
+//! (`full_id`). The caller passes its contents first, then the samples or estimates. Samples without a
+//! benchmark before them are named `criterion`.
 //!
 //! `cargo criterion` prints a line of JSON for each benchmark, with `reason` `benchmark-complete`: `id`,
 //! `iteration_count`, `measured_values` and their `unit`.
 //!
-//! A sample is the mean time of its iterations. Confidence intervals, the slope, outliers, the change
-//! since the last run and the throughput are not read.
+//! A sample is the mean time of its iterations. Confidence intervals, slope, outliers, the change since
+//! the last run and throughput are not read.
 
 use serde_json::Value;
 
@@ -23,34 +23,34 @@ use super::{
 };
 use crate::stream::run::Stat;
 
-/// What criterion saves, and cargo-criterion prints.
+/// The files of criterion and the messages of cargo-criterion.
 pub const FORMAT: Format = Format {
     name: "criterion",
     about: "criterion's sample.json and estimates.json, cargo-criterion's messages",
-    mark:
+    recognised_by:
         "a JSON object with `iters` and `times`, or `mean` and `median` with `point_estimate`, or \
            JSON lines with `reason` and `measured_values`",
     lines: None,
     document: Some(Document { fits, read }),
 };
 
-/// What names the benchmark of the files beside it.
-pub const NAMES: &str = "benchmark.json";
+/// The file that names the benchmark of the other files in its folder.
+pub const NAME_FILE: &str = "benchmark.json";
 
-/// Whether a file of this name needs [`NAMES`].
+/// Whether [`NAME_FILE`] has the name of the benchmark in a file with this name.
 #[must_use]
-pub fn is_nameless(file: &str) -> bool {
+pub fn needs_name_file(file: &str) -> bool {
     matches!(file, "sample.json" | "estimates.json")
 }
 
-/// Whether a text is what criterion has in [`NAMES`].
+/// Whether a text is a [`NAME_FILE`] of criterion.
 #[must_use]
-pub fn is_name(text: &[u8]) -> bool {
+pub fn is_name_file(text: &[u8]) -> bool {
     let value = serde_json::from_slice(text);
     value.is_ok_and(|value| matches!(kind(&value), Kind::Benchmark))
 }
 
-/// What a value is.
+/// The kind of a JSON value.
 enum Kind {
     Benchmark,
     Samples,
@@ -116,7 +116,7 @@ fn means(object: &Object, counts: &str, totals: &str, factor: f64) -> Result<Fig
             times.len(),
             iterations.len()
         );
-        return Err(object.wrong(totals, &what));
+        return Err(object.error_in(totals, &what));
     }
     let means = times.iter().zip(&iterations);
     let means: Vec<f64> = means.map(|(time, count)| time * factor / count).collect();
@@ -138,7 +138,7 @@ fn estimates(object: &Object) -> Result<Figure, String> {
     }))
 }
 
-/// Picoseconds in one of a unit, if it is one of time.
+/// Picoseconds in a unit of time; `None` for any other unit.
 fn picoseconds(unit: &str) -> Option<f64> {
     match unit {
         "ps" => Some(1.0),

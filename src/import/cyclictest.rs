@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! cyclictest and the other rt-tests: what they print, and `--json=FILE`.
+//! cyclictest and other rt-tests: their console output and the JSON of `--json=FILE`.
 //!
-//! Lines, of cyclictest 0.3 to 2.x (and signaltest, which prints the second without `I:`):
+//! Console output of cyclictest 0.3 to 2.x, and of signaltest, whose `T:` lines have no `I:`:
 //!
-//! - With `-h` or `-H`: `# Histogram`, then `%06d` and a count for each thread, and with `-H` their
-//!   sum; `# Total:`, `# Min Latencies:`, `# Avg Latencies:`, `# Max Latencies:`,
-//!   `# Histogram Overflows:`. A bin is one unit wide, so these are all samples, exactly. Those that
-//!   overflowed are in no bin: then the summary counts (its mean is cut to an integer). It also does
-//!   where it stands alone, from `# Total:` or `# Min Latencies:` on, as logs are often shortened.
-//! - `T: 0 ( 1234) P:80 I:1000 C: 10000 Min: 2 Act: 3 Avg: 4 Max: 20`, printed again and again while
-//!   it runs: the last one counts.
+//! - With `-h` or `-H`: `# Histogram`, then lines of a value (`%06d`) and a count for each thread, with
+//!   `-H` also their sum; then `# Total:`, `# Min Latencies:`, `# Avg Latencies:`, `# Max Latencies:` and
+//!   `# Histogram Overflows:`. A bin is one unit wide, so the bins are the exact samples. If samples
+//!   overflowed the histogram, the summary is read instead; its mean is truncated to an integer. A
+//!   summary without a histogram is read too, from `# Total:` or `# Min Latencies:` on, because people
+//!   often shorten logs to it.
+//! - `T: 0 ( 1234) P:80 I:1000 C: 10000 Min: 2 Act: 3 Avg: 4 Max: 20`, printed repeatedly during the run.
+//!   The last line of a thread is read.
 //!
-//! The unit is a microsecond, and with `-N` a nanosecond. A histogram does not say which and is
-//! taken for microseconds, and a fact says that it is taken so. A `T:` line does: only with `-N` are
-//! `Act` and `Avg` eight columns wide.
+//! The unit is a microsecond, with `-N` a nanosecond. A histogram does not state the unit. Microseconds
+//! are assumed, and a fact says so. A `T:` line shows the unit: only with `-N` are `Act` and `Avg` eight
+//! columns wide.
 //!
-//! The JSON is that of all rt-tests 2.x which give `min`, `avg` and `max` of a `thread`, either at
-//! once (cyclictest, signaltest, oslat) or in its `receiver` (pmqtest, ptsematest, svsematest,
-//! sigwaittest): `cmdline:`, `rt_test_version:`, `start_time`, `return_code`, `sysinfo`,
-//! `resolution_in_ns`, `cycles`, `histogram`. A histogram that holds all cycles is all samples.
+//! The JSON is that of all rt-tests 2.x that report `min`, `avg` and `max` of a `thread`, either directly
+//! (cyclictest, signaltest, oslat) or in its `receiver` (pmqtest, ptsematest, svsematest, sigwaittest).
+//! Other fields that are read: `cmdline:`, `rt_test_version:`, `start_time`, `return_code`, `sysinfo`,
+//! `resolution_in_ns`, `cycles`, `histogram`. The histogram is read if it contains all cycles.
 //!
-//! `-v` (each sample in a line) and latencies of SMI are not read.
+//! `-v` (a line for each sample) and SMI latencies are not read.
 
 use std::collections::HashMap;
 
@@ -35,28 +36,29 @@ use crate::stream::histogram::Histogram;
 use crate::stream::run::{Fact, Stat};
 use crate::stream::ticks::Ticks;
 
-/// What cyclictest prints, and the JSON of rt-tests.
+/// The output of cyclictest and the JSON of rt-tests.
 pub const FORMAT: Format = Format {
     name: "cyclictest",
     about: "cyclictest, its histogram, and --json of all rt-tests",
-    mark: "`# Histogram`, or its summary alone, or `T: 0 ( 1234) P:80`, or a JSON object with \
+    recognised_by:
+        "`# Histogram`, or its summary alone, or `T: 0 ( 1234) P:80`, or a JSON object with \
          `file_version` and `thread`",
     lines: Some(Lines {
-        signs: &["# Histogram", TOTAL, MIN, " Act:"],
+        start_marks: &["# Histogram", TOTAL, MIN, " Act:"],
         reader: || Box::new(Log::default()),
     }),
     document: Some(Document { fits, read }),
 };
 
-/// Begins two of the lines that sum up a histogram.
+/// Labels of the lines that may start a summary.
 const TOTAL: &str = "# Total:";
 const MIN: &str = "# Min Latencies:";
 
-fn name_of_thread(tool: &str, thread: impl std::fmt::Display) -> String {
+fn thread_name(tool: &str, thread: impl std::fmt::Display) -> String {
     format!("{tool} thread {thread}")
 }
 
-/// Samples, if what else is told of them agrees.
+/// The samples of a histogram, if the stated minimum and maximum agree with it.
 fn samples(histogram: Histogram, min: f64, max: f64) -> Figure {
     let ends = |ticks: Option<Ticks>| ticks.map_or(0.0, |ticks| ticks.0 as f64);
     let (least, greatest) = (ends(histogram.min()), ends(histogram.max()));
@@ -64,7 +66,7 @@ fn samples(histogram: Histogram, min: f64, max: f64) -> Figure {
         Figure::Samples(histogram)
     } else {
         Figure::Failed(format!(
-            "its histogram reaches from {least} to {greatest}, its summary from {min} to {max}"
+            "the histogram ranges from {least} to {greatest}, but the summary from {min} to {max}"
         ))
     }
 }
@@ -72,11 +74,11 @@ fn samples(histogram: Histogram, min: f64, max: f64) -> Figure {
 #[derive(Default)]
 struct Log {
     sources: Vec<Source>,
-    /// Lines of threads of the source that is being read.
+    /// Threads of the current process.
     threads: Vec<Thread>,
-    /// Where in these each thread is, by its number.
+    /// The index of each thread in `threads`, by its number.
     places: HashMap<u64, usize>,
-    /// The thread of the last line.
+    /// The number of the thread in the last `T:` line.
     last_thread: u64,
     is_in_nanoseconds: bool,
     table: Option<Table>,
@@ -92,12 +94,12 @@ struct Thread {
     figure: Figure,
 }
 
-/// A histogram and what follows it.
+/// A histogram and its summary.
 #[derive(Default)]
 struct Table {
-    /// Where in its line it begins: after what a console puts there.
+    /// The column in which it starts, after a console prefix.
     column: usize,
-    /// The log has left its histogram out.
+    /// There is a summary without a histogram.
     is_summary: bool,
     histograms: Vec<Histogram>,
     is_damaged: bool,
@@ -131,7 +133,7 @@ impl Reader for Log {
         } else if line.contains(" Act:") {
             self.end_table(None);
             if self.thread(line).is_none() {
-                self.unread.line(line);
+                self.unread.add(line);
             }
         }
     }
@@ -140,19 +142,19 @@ impl Reader for Log {
         self.end_table(None);
         self.end_threads();
         self.sources.retain(|source| !source.rows.is_empty());
-        self.unread.tell(&mut self.sources);
+        self.unread.report_in(&mut self.sources);
         self.sources
     }
 }
 
-/// Numbers between spaces; none where one of them is none.
+/// Numbers separated by spaces; empty if one cannot be parsed.
 fn numbers(text: &str) -> Vec<f64> {
     let all: Result<Vec<f64>, String> = text.split_ascii_whitespace().map(number).collect();
     all.unwrap_or_default()
 }
 
 impl Log {
-    /// Takes a line of a summary, which may stand alone; its first line begins another one.
+    /// Takes a line of a summary. Its first line starts a new table unless a histogram precedes it.
     fn footer(&mut self, line: &str) {
         let is_over = |table: &Table| table.is_summary && !table.max.is_empty();
         let is_first = line.starts_with(TOTAL) || line.starts_with(MIN);
@@ -168,23 +170,24 @@ impl Log {
         }
     }
 
-    /// Takes a `T:` line; `None` if it cannot be read.
+    /// Takes a `T:` line; `None` if it cannot be parsed.
     fn thread(&mut self, line: &str) -> Option<()> {
         let thread = line.find("T:").and_then(|at| line.get(at + 2..))?;
         let between = |from: &str, to: &str| {
             let (_, rest) = thread.split_once(from)?;
             rest.split_once(to).map(|(value, _)| value)
         };
-        let whole = |text: &str| text.trim().parse::<u64>().ok();
-        let number = whole(thread.split_once('(')?.0)?;
-        let (id, cycles) = (whole(between("(", ")")?)?, whole(between("C:", "Min:")?)?);
+        let integer = |text: &str| text.trim().parse::<u64>().ok();
+        let number = integer(thread.split_once('(')?.0)?;
+        let id = integer(between("(", ")")?)?;
+        let cycles = integer(between("C:", "Min:")?)?;
         let (min, act) = (between("Min:", "Act:")?, between("Act:", " Avg:")?);
         let (avg, (_, max)) = (between("Avg:", " Max:")?, thread.split_once("Max:")?);
         let known = self.places.get(&number).copied();
         if known
             .and_then(|at| self.threads.get(at))
             .is_some_and(|known| {
-                // A thread that has not started has the id 0.
+                // A thread has the id 0 until it starts.
                 (known.id != id && known.id != 0) || cycles < known.cycles
             })
         {
@@ -211,7 +214,7 @@ impl Log {
         Some(())
     }
 
-    /// Ends the process whose `T:` lines were read.
+    /// Ends the current process.
     fn end_threads(&mut self) {
         let threads = std::mem::take(&mut self.threads);
         self.places.clear();
@@ -225,13 +228,13 @@ impl Log {
         } else {
             "signaltest"
         };
-        // They come in turns, the last thread last.
-        let is_cut = threads
+        // Each round prints all threads in order.
+        let is_incomplete = threads
             .iter()
             .any(|thread| thread.number > self.last_thread);
         let rows = threads.into_iter().map(|thread| Row {
             about: thread.about,
-            ..Row::new(&name_of_thread(tool, thread.number), thread.figure)
+            ..Row::new(&thread_name(tool, thread.number), thread.figure)
         });
         self.sources.push(Source {
             facts: vec![Fact::new("tool", tool)],
@@ -241,30 +244,32 @@ impl Log {
                 microsecond_clock()
             },
             rows: rows.collect(),
-            cut: is_cut.then(|| {
+            incomplete: is_incomplete.then(|| {
                 let last = self.last_thread;
-                format!("it ends with the line of thread {last}, those of others are older")
+                format!(
+                    "the log ends with the line of thread {last}; those of later threads are older"
+                )
             }),
         });
     }
 
-    /// Ends the histogram; without `overflows`, in the middle of it.
+    /// Ends the current histogram. Without `overflows` its last line is missing.
     fn end_table(&mut self, overflows: Option<&[f64]>) {
         let Some(table) = self.table.take() else {
             return;
         };
-        let is_cut = overflows.is_none() && (!table.is_summary || table.max.is_empty());
+        let is_incomplete = overflows.is_none() && (!table.is_summary || table.max.is_empty());
         let about = self
             .threads
             .iter()
             .map(|thread| (thread.number, thread.about.as_str()));
         let rows: Vec<Row> = table.rows(overflows, &about.collect::<Vec<_>>());
         let unit = if self.is_in_nanoseconds {
-            "nanoseconds, as its lines of threads"
+            "nanoseconds, as in the lines of its threads"
         } else if self.threads.is_empty() {
-            "microseconds; it does not say so, with -N they were nanoseconds"
+            "microseconds, assumed; with -N they would be nanoseconds"
         } else {
-            "microseconds, as its lines of threads"
+            "microseconds, as in the lines of its threads"
         };
         self.sources.push(Source {
             facts: vec![Fact::new("tool", "cyclictest"), Fact::new("unit", unit)],
@@ -274,9 +279,10 @@ impl Log {
                 microsecond_clock()
             },
             rows,
-            cut: is_cut.then(|| "its end, `# Histogram Overflows:`, is missing".to_owned()),
+            incomplete: is_incomplete
+                .then(|| "the end, `# Histogram Overflows:`, is missing".to_owned()),
         });
-        // The same threads, with less.
+        // The `T:` lines describe the same threads with less detail.
         self.threads.clear();
         self.places.clear();
         self.is_in_nanoseconds = false;
@@ -292,18 +298,18 @@ fn summary(samples: u64, min: &str, avg: &str, max: &str) -> Result<Stat, String
 }
 
 impl Table {
-    /// A line of bins: a value, and how many samples of it each thread has.
+    /// Takes a line of bins: a value and its count for each thread.
     fn bins(&mut self, line: &str) {
         let text = line.get(self.column..).unwrap_or("").trim();
         if text.is_empty() {
             return;
         }
         let mut fields = text.split_ascii_whitespace().map(|field| {
-            // Each is printed with six digits or more.
-            let is_one = field.len() >= 6 && field.bytes().all(|byte| byte.is_ascii_digit());
-            field.parse::<u64>().ok().filter(|_| is_one)
+            // Each field has at least six digits.
+            let is_valid = field.len() >= 6 && field.bytes().all(|byte| byte.is_ascii_digit());
+            field.parse::<u64>().ok().filter(|_| is_valid)
         });
-        // What does not begin with such a number is log.
+        // A line that does not start with such a number is log output.
         let Some(Some(value)) = fields.next() else {
             return;
         };
@@ -339,7 +345,7 @@ impl Table {
     }
 
     fn rows(self, overflows: Option<&[f64]>, about: &[(u64, &str)]) -> Vec<Row> {
-        // With -H all but these have the sum of the threads as a last column.
+        // With -H all lines except these have a last column with the sum over threads.
         let threads = if self.min.is_empty() {
             self.histograms.len()
         } else if self.is_summary {
@@ -347,23 +353,23 @@ impl Table {
         } else {
             self.min.len().min(self.histograms.len())
         };
-        let told = |numbers: &[f64], at: usize| numbers.get(at).copied();
+        let number = |numbers: &[f64], at: usize| numbers.get(at).copied();
         let figure = |at: usize| {
             if self.is_damaged {
-                return Figure::Failed("a line of its histogram is damaged".to_owned());
+                return Figure::Failed("a line of the histogram is damaged".to_owned());
             }
             let (min, avg, max) = (
-                told(&self.min, at),
-                told(&self.avg, at),
-                told(&self.max, at),
+                number(&self.min, at),
+                number(&self.avg, at),
+                number(&self.max, at),
             );
             let (Some(min), Some(avg), Some(max)) = (min, avg, max) else {
-                return Figure::Failed("its histogram has no end".to_owned());
+                return Figure::Failed("the end of the histogram is missing".to_owned());
             };
-            let overflows = overflows.map(|overflows| told(overflows, at));
+            let overflows = overflows.map(|overflows| number(overflows, at));
             let summary = |samples: u64| {
                 if samples == 0 {
-                    return Figure::Failed("no sample".to_owned());
+                    return Figure::Failed("no samples".to_owned());
                 }
                 Figure::Summary(Stat {
                     min: Some(min),
@@ -371,24 +377,24 @@ impl Table {
                     ..Stat::of_mean(samples, avg)
                 })
             };
-            let total = told(&self.totals, at);
+            let total = number(&self.totals, at);
             let Some(histogram) = self.histograms.get(at) else {
                 let all = total.unwrap_or(1.0) + overflows.flatten().unwrap_or(0.0);
                 return summary(all as u64);
             };
             let Some(Some(overflows)) = overflows else {
-                return Figure::Failed("its histogram has no end".to_owned());
+                return Figure::Failed("the end of the histogram is missing".to_owned());
             };
             let in_bins = histogram.total();
             let total = total.map_or(in_bins, |total| total as u64);
             if total != in_bins {
                 Figure::Failed(format!(
-                    "its bins hold {in_bins} samples, `# Total:` says {total}"
+                    "the bins have {in_bins} samples, but `# Total:` is {total}"
                 ))
             } else if overflows > 0.0 {
                 summary(in_bins.saturating_add(overflows as u64))
             } else if histogram.is_empty() {
-                Figure::Failed("no sample".to_owned())
+                Figure::Failed("no samples".to_owned())
             } else {
                 samples(histogram.clone(), min, max)
             }
@@ -398,7 +404,7 @@ impl Table {
             let about = about.iter().find(|(number, _)| *number == thread);
             Row {
                 about: about.map_or(String::new(), |(_, about)| (*about).to_owned()),
-                ..Row::new(&name_of_thread("cyclictest", thread), figure(at))
+                ..Row::new(&thread_name("cyclictest", thread), figure(at))
             }
         };
         (0..threads).map(row).collect()
@@ -412,7 +418,7 @@ fn fits(document: &Value) -> bool {
 }
 
 fn read(document: &Value) -> Result<Vec<Source>, String> {
-    // The names of these two end in a colon: rt-tests 2.0 to 2.8 print it so.
+    // rt-tests 2.0 to 2.8 print the names of these two with a colon at the end.
     let text = |name: &str| {
         let with_colon = document.get(format!("{name}:"));
         with_colon.or_else(|| document.get(name))?.as_str()
@@ -428,26 +434,26 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
         None => program.to_owned(),
     };
     let mut facts = vec![Fact::new("tool", &tool), Fact::new("command", command)];
-    let of_system = |name: &str| document["sysinfo"][name].as_str();
-    if let (Some(name), Some(release)) = (of_system("sysname"), of_system("release")) {
-        let version = of_system("version").unwrap_or("");
+    let sysinfo = |name: &str| document["sysinfo"][name].as_str();
+    if let (Some(name), Some(release)) = (sysinfo("sysname"), sysinfo("release")) {
+        let version = sysinfo("version").unwrap_or("");
         let kernel = format!("{name} {release} {version}");
         facts.push(Fact::new("kernel", kernel.trim_end()));
     }
-    facts.extend(of_system("machine").map(|arch| Fact::new("arch", arch)));
+    facts.extend(sysinfo("machine").map(|arch| Fact::new("arch", arch)));
     facts.extend(text("start_time").map(|date| Fact::new("date", date)));
     let threads = document["thread"].as_object();
-    let threads = threads.ok_or("thread: no object")?;
+    let threads = threads.ok_or("thread: not an object")?;
     let mut numbered: Vec<(u64, &Value)> = Vec::new();
     for (number, thread) in threads {
-        let wrong = |_| format!("thread.{number}: no number of a thread");
+        let wrong = |_| format!("thread.{number}: not a thread number");
         numbered.push((number.parse().map_err(wrong)?, thread));
     }
     numbered.sort_by_key(|(number, _)| *number);
     let mut rows = Vec::new();
     for (number, thread) in numbered {
         let figure = thread_figure(thread).map_err(|why| format!("thread.{number}.{why}"))?;
-        rows.push(Row::new(&name_of_thread(program, number), figure));
+        rows.push(Row::new(&thread_name(program, number), figure));
     }
     let status = document["return_code"].as_i64().unwrap_or(0);
     Ok(vec![Source {
@@ -458,11 +464,11 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
             microsecond_clock()
         },
         rows,
-        cut: (status != 0).then(|| format!("{program} ended with status {status}")),
+        incomplete: (status != 0).then(|| format!("{program} exited with status {status}")),
     }])
 }
 
-/// The figure of a thread; the error begins with its place in the thread.
+/// The figure of a thread. An error starts with its place within the thread.
 fn thread_figure(thread: &Value) -> Result<Figure, String> {
     let receiver = &thread["receiver"];
     let (place, results) = if receiver.is_object() {
@@ -471,27 +477,27 @@ fn thread_figure(thread: &Value) -> Result<Figure, String> {
         ("", thread)
     };
     let field = |name: &str| {
-        let wrong = || format!("{place}{name}: no number");
+        let wrong = || format!("{place}{name}: not a number");
         results[name].as_f64().ok_or_else(wrong)
     };
     let (min, avg, max) = (field("min")?, field("avg")?, field("max")?);
     let mut histogram = Histogram::new();
     for (value, count) in thread["histogram"].as_object().into_iter().flatten() {
-        let wrong = || format!("histogram.{value}: no count of a value");
+        let wrong = || format!("histogram.{value}: not a count");
         let ticks = value.parse().map_err(|_| wrong())?;
         histogram.add(Ticks(ticks), count.as_u64().ok_or_else(wrong)?);
     }
     let cycles = thread["cycles"].as_u64();
     let cycles = cycles.or_else(|| thread["sender"]["samples"].as_u64());
     if cycles == Some(0) {
-        return Ok(Figure::Failed("no sample".to_owned()));
+        return Ok(Figure::Failed("no samples".to_owned()));
     }
     if !histogram.is_empty() && cycles == Some(histogram.total()) {
         return Ok(samples(histogram, min, max));
     }
     if cycles.is_some_and(|cycles| histogram.total() > cycles) {
         return Ok(Figure::Failed(
-            "its histogram holds more samples than there were cycles".to_owned(),
+            "the histogram has more samples than there were cycles".to_owned(),
         ));
     }
     Ok(Figure::Summary(Stat {

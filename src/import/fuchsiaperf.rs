@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Fuchsia: `*.fuchsiaperf.json` and `*.fuchsiaperf_full.json`, what its performance tests write
-//! (`perftest`, `fuchsia-criterion`, sl4f).
+//! Fuchsia's performance tests (`perftest`, `fuchsia-criterion`, sl4f): `*.fuchsiaperf.json` and
+//! `*.fuchsiaperf_full.json`.
 //!
-//! Of each result: `label` and `test_suite`, `unit` and `values`; also `test_name` and `metric`, which
-//! some wrote for `label` in 2020, and the `samples` of 2017 and 2018, each with a `label` and `values`.
-//! A name is `test_suite: label`, as Fuchsia's lists of expected metrics have it. `ns`, `nanoseconds`,
+//! Each result has `label`, `test_suite`, `unit` and `values`. In 2020 some tests wrote `test_name` and
+//! `metric` instead of `label`. In 2017 and 2018 results had `samples`, each with a `label` and `values`.
+//! A row is named `test_suite: label`, as in Fuchsia's lists of expected metrics. `ns`, `nanoseconds`,
 //! `ms` and `milliseconds` are times, with or without `_smallerIsBetter`; other units (`bytes`,
-//! `bytes/second`, `percent`, ...) are not. `values` are kept, the first one too, which Fuchsia's own
-//! summary leaves out as a warm-up. The same name again is another process: files of several are put
-//! together so.
+//! `bytes/second`, `percent`, ...) are not. All `values` are kept, including the first one, which
+//! Fuchsia's own summary drops as a warm-up. If a name occurs again, the result is from another process,
+//! because merged files of several processes look like this.
 
 use std::collections::HashMap;
 
@@ -22,16 +22,16 @@ use super::{add_row, not_a_time, samples, Document, Format, Row, Source, MILLISE
 pub const FORMAT: Format = Format {
     name: "fuchsiaperf",
     about: "Fuchsia performance tests, *.fuchsiaperf.json",
-    mark: "a JSON array of objects with `label`, `unit` and `values`",
+    recognised_by: "a JSON array of objects with `label`, `unit` and `values`",
     lines: None,
     document: Some(Document { fits, read }),
 };
 
 fn fits(document: &Value) -> bool {
-    let is_result = |one: &Value| {
-        let is_named = one["label"].is_string() || one["test_name"].is_string();
-        let has_values = one["values"].is_array() || one["samples"].is_array();
-        is_named && has_values && one["unit"].is_string()
+    let is_result = |result: &Value| {
+        let is_named = result["label"].is_string() || result["test_name"].is_string();
+        let has_values = result["values"].is_array() || result["samples"].is_array();
+        is_named && has_values && result["unit"].is_string()
     };
     document
         .as_array()
@@ -79,10 +79,10 @@ fn rows(result: &Object) -> Result<Vec<Row>, String> {
 }
 
 fn name(result: &Object) -> Result<String, String> {
-    let of_test = result.text("test_name").or_else(|_| result.text("label"))?;
+    let test = result.text("test_name").or_else(|_| result.text("label"))?;
     let mut name = match result.text("test_suite") {
-        Ok(suite) => format!("{suite}: {of_test}"),
-        Err(_) => of_test.to_owned(),
+        Ok(suite) => format!("{suite}: {test}"),
+        Err(_) => test.to_owned(),
     };
     if let Ok(metric) = result.text("metric") {
         if metric != "real_time" {
@@ -92,7 +92,7 @@ fn name(result: &Object) -> Result<String, String> {
     Ok(name)
 }
 
-/// Picoseconds in one of a unit, if it is one of time.
+/// Picoseconds in a unit of time; `None` for any other unit.
 fn picoseconds(unit: &str) -> Option<f64> {
     match unit.strip_suffix("_smallerIsBetter").unwrap_or(unit) {
         "ns" | "nanoseconds" => Some(NANOSECOND),

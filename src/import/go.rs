@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Go's benchmark format (golang.org/design/14313-benchmark-format), as `go test -bench` of all
-//! versions prints it and benchstat reads it.
+//! Go's benchmark format (golang.org/design/14313-benchmark-format), which all versions of
+//! `go test -bench` print and benchstat reads.
 //!
-//! A line `BenchmarkNAME ITERATIONS VALUE UNIT [VALUE UNIT]...` is a sample, the mean of so many
-//! iterations; a name that is there again (`-count`) has several. Names are those that benchstat
-//! shows: without `Benchmark`, with the `-8` that says `GOMAXPROCS`; and with the package before it
-//! where two packages of a file have the same name. The figure is `ns/op`; where there is none,
-//! `instructions/op`. A further unit of time (`p99-ns`, `ns/GC`) makes a row of its own, `NAME p99-ns`.
-//! Other units (`B/op`, `allocs/op`, `MB/s`) are no times.
+//! A line `BenchmarkNAME ITERATIONS VALUE UNIT [VALUE UNIT]...` is a sample: the mean over its
+//! iterations. With `-count` a name has several samples. Rows are named as benchstat does: without
+//! `Benchmark`, and with the suffix for `GOMAXPROCS` (`-8`). If two packages of a file share a name, the
+//! package precedes it. The figure is `ns/op`, or else `instructions/op`. Any other unit of time (`p99-ns`,
+//! `ns/GC`) makes a separate row, `NAME p99-ns`. Other units (`B/op`, `allocs/op`, `MB/s`) are not times.
 //!
-//! `key: value` lines (`goos`, `goarch`, `pkg`, `cpu`, ...) are facts. A `pkg` that comes again is another
-//! process, as where several runs were put into one file. With `replicate: process` each line is a
-//! process of its own; so says kernmark's own export, and its names are then read back as they were.
-//! `--- FAIL` and `--- SKIP` make rows without figures; `FAIL` alone says that a run broke off. `Unit`
-//! lines are passed over. Lines may be indented, as in a README. What `go test` printed (it has
-//! `goos` and `pkg`) ends each package with `PASS` or `FAIL`; without either the package is cut off.
+//! `key: value` lines (`goos`, `goarch`, `pkg`, `cpu`, ...) are facts. If a `pkg` occurs again, another
+//! process starts, because concatenated runs look like this. After `replicate: process`, which kernmark
+//! exports, each line is a separate process, and names are kernmark's metric ids. `--- FAIL` and
+//! `--- SKIP` make rows without a number; `FAIL` alone means that a run aborted. `Unit` lines are
+//! ignored. Lines may be indented, as in a README. `go test` prints `goos` and `pkg`, and ends each package
+//! with `PASS` or `FAIL`; without either the package is incomplete.
 //!
-//! `go test -json` prints an event a line. The `Output` of those of a package, put together, is the
-//! same text; an event without a `Test` whose `Action` is `pass`, `fail` or `skip` ends the package.
+//! `go test -json` prints one event per line. The concatenated `Output` of a package's events is the same
+//! text. An event without a `Test` and with the `Action` `pass`, `fail` or `skip` ends the package.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -37,11 +36,11 @@ use crate::stream::run::{Clock, Fact, Unit};
 /// Go's text.
 pub const FORMAT: Format = Format {
     name: "go",
-    about: "go test -bench, its -json too, and what else benchstat reads",
-    mark:
+    about: "go test -bench, also with -json, and other input of benchstat",
+    recognised_by:
         "lines like `BenchmarkName-8  1000  123 ns/op`, or JSON lines with `Action` and `Package`",
     lines: Some(Lines {
-        signs: &[
+        start_marks: &[
             "goos: ",
             "goarch: ",
             "pkg: ",
@@ -61,85 +60,87 @@ fn fits(document: &Value) -> bool {
     })
 }
 
-/// What the events of a package say.
+/// The events of a package.
 #[derive(Default)]
-struct Told {
-    package: String,
+struct Package {
+    name: String,
     output: String,
-    is_over: bool,
+    is_complete: bool,
 }
 
 fn read(document: &Value) -> Result<Vec<Source>, String> {
-    let mut packages: Vec<Told> = Vec::new();
+    let mut packages: Vec<Package> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for event in Object::lines(document) {
         let action = event.text("Action")?;
-        // Events of the build have none.
+        // Build events have no package.
         let Ok(name) = event.text("Package") else {
             continue;
         };
         let place = *places.entry(name).or_insert_with(|| {
-            packages.push(Told {
-                package: name.to_owned(),
-                ..Told::default()
+            packages.push(Package {
+                name: name.to_owned(),
+                ..Package::default()
             });
             packages.len() - 1
         });
-        let told = &mut packages[place];
+        let package = &mut packages[place];
         match action {
-            "output" => told.output.push_str(event.text("Output")?),
-            "start" => told.is_over = false,
-            "pass" | "fail" | "skip" if event.get("Test").is_none() => told.is_over = true,
+            "output" => package.output.push_str(event.text("Output")?),
+            "start" => package.is_complete = false,
+            "pass" | "fail" | "skip" if event.get("Test").is_none() => package.is_complete = true,
             _ => {}
         }
     }
     let mut log = Box::<Log>::default();
-    for line in packages.iter().flat_map(|told| told.output.lines()) {
+    for line in packages.iter().flat_map(|package| package.output.lines()) {
         log.line(line);
     }
     let mut sources = log.finish();
-    if let Some(told) = packages.iter().find(|told| !told.is_over) {
+    if let Some(package) = packages.iter().find(|package| !package.is_complete) {
         for source in &mut sources {
-            let cut = || format!("the end of package {} is missing", told.package);
-            source.cut.get_or_insert_with(cut);
+            let why = || format!("the end of package {} is missing", package.name);
+            source.incomplete.get_or_insert_with(why);
         }
     }
     Ok(sources)
 }
 
-/// What the key `replicate` says where each line is of a process of its own.
+/// The value of the key `replicate` if each line is a separate process.
 const PROCESS: &str = "process";
 
 #[derive(Default)]
 struct Log {
     facts: Vec<Fact>,
     package: String,
-    /// How often each package began.
-    began: HashMap<String, usize>,
-    is_process_a_line: bool,
-    results: Vec<Measured>,
-    /// Where in the results the names of each package are.
+    /// How often each package started.
+    starts: HashMap<String, usize>,
+    /// Each line is a separate process.
+    has_process_per_line: bool,
+    results: Vec<Benchmark>,
+    /// The index in `results` of each name, for each package.
     places: HashMap<String, HashMap<String, usize>>,
-    /// Which processes said that they failed.
+    /// Processes that reported a failure.
     failed: HashSet<usize>,
-    /// Which processes did not say how they ended.
-    unended: HashSet<usize>,
+    /// Processes without `PASS` or `FAIL` at their end.
+    unfinished: HashSet<usize>,
     is_ended: bool,
     unread: Unread,
-    /// The last indented line: what a benchmark says of itself.
+    /// The last indented line, which a benchmark printed.
     remark: String,
-    /// Whether the next remark is of the result before it.
-    explains: bool,
+    /// Whether the next remark is the reason for the result before it.
+    awaits_reason: bool,
 }
 
-/// What was said of one name of one package.
-struct Measured {
+/// The results of one name of one package.
+struct Benchmark {
     package: String,
     name: String,
-    /// Samples, with the process that each is of.
+    /// Samples and their processes.
     samples: Vec<(usize, f64)>,
     unit: Unit,
-    without: Option<Figure>,
+    /// Why it has no number.
+    unmeasured: Option<Figure>,
 }
 
 impl Reader for Log {
@@ -151,14 +152,14 @@ impl Reader for Log {
                 return;
             }
             if is_result(text, 2) {
-                return self.unread.line(line);
+                return self.unread.add(line);
             }
             if !is_indented {
                 return;
             }
         } else if is_result(line, 3) {
-            // Its name was lost, or something stands before it.
-            return self.unread.line(line);
+            // The name is missing, or an unknown prefix precedes it.
+            return self.unread.add(line);
         }
         if let Some(rest) = text.strip_prefix("--- ") {
             self.verdict(rest);
@@ -177,17 +178,17 @@ impl Reader for Log {
     fn finish(mut self: Box<Self>) -> Vec<Source> {
         self.end_process();
         if self.facts.iter().all(|fact| fact.name != "goos") {
-            // Who puts results together leaves the ends out.
-            self.unended.clear();
+            // Files of collected results usually have no end marks.
+            self.unfinished.clear();
         }
         let mut packages: HashMap<String, usize> = HashMap::new();
         for name in self.places.into_values().flat_map(HashMap::into_keys) {
             *packages.entry(name).or_insert(0) += 1;
         }
-        // One clock for all: it counts instructions only where nothing is a time.
+        // A source has one clock. It counts instructions only if no result is a time.
         let has = |unit: Unit| {
-            let of_unit = |result: &Measured| !result.samples.is_empty() && result.unit == unit;
-            self.results.iter().any(of_unit)
+            let is_in = |result: &Benchmark| !result.samples.is_empty() && result.unit == unit;
+            self.results.iter().any(is_in)
         };
         let clock = if has(Unit::Instructions) && !has(Unit::Cycles) {
             instruction_clock()
@@ -195,7 +196,7 @@ impl Reader for Log {
             picosecond_clock()
         };
         let mut facts = self.facts;
-        if let (Some(package), 1) = (self.began.keys().next(), self.began.len()) {
+        if let (Some(package), 1) = (self.starts.keys().next(), self.starts.len()) {
             facts.push(Fact::new("pkg", package));
         }
         let mut sources: Vec<Source> = Vec::new();
@@ -207,10 +208,10 @@ impl Reader for Log {
             for (process, figure) in result.figures(&clock) {
                 while sources.len() <= process {
                     let at = sources.len();
-                    let cut = if self.failed.contains(&at) {
-                        Some("it says FAIL".to_owned())
-                    } else if self.unended.contains(&at) {
-                        Some("its end, `PASS` or `FAIL`, is missing".to_owned())
+                    let incomplete = if self.failed.contains(&at) {
+                        Some("it reports FAIL".to_owned())
+                    } else if self.unfinished.contains(&at) {
+                        Some("the end, `PASS` or `FAIL`, is missing".to_owned())
                     } else {
                         None
                     };
@@ -218,33 +219,33 @@ impl Reader for Log {
                         facts: facts.clone(),
                         clock: clock.clone(),
                         rows: Vec::new(),
-                        cut,
+                        incomplete,
                     });
                 }
                 sources[process].rows.push(Row::new(name, figure));
             }
         }
-        self.unread.tell(&mut sources);
+        self.unread.report_in(&mut sources);
         sources
     }
 }
 
 impl Log {
-    /// The process that is at work: how often its package began before.
+    /// The number of the current process: how often its package started before.
     fn process(&self) -> usize {
-        let began = self.began.get(&self.package).copied().unwrap_or(0);
-        began.saturating_sub(1)
+        let starts = self.starts.get(&self.package).copied().unwrap_or(0);
+        starts.saturating_sub(1)
     }
 
-    /// Notes whether the process that is at work said how it ended.
+    /// Ends the current process and notes whether it had an end mark.
     fn end_process(&mut self) {
         if !self.is_ended && !self.package.is_empty() {
-            self.unended.insert(self.process());
+            self.unfinished.insert(self.process());
         }
         self.is_ended = false;
     }
 
-    /// Takes a line of results; `None` if it is none.
+    /// Takes a result line; `None` if it is not one.
     fn benchmark(&mut self, line: &str) -> Option<()> {
         let mut words = line.split_ascii_whitespace();
         let name = words.next().and_then(|name| name.strip_prefix("Benchmark"));
@@ -253,10 +254,10 @@ impl Log {
         iterations?;
         let name = self.name(name);
         let mut has_time = false;
-        let mut any = None;
+        let mut other_unit = None;
         while let (Some(value), Some(unit)) = (words.next(), words.next()) {
             let Some((factor, kind)) = ticks(unit) else {
-                any = any.or(Some(unit));
+                other_unit = other_unit.or(Some(unit));
                 continue;
             };
             let name = match unit {
@@ -264,41 +265,41 @@ impl Log {
                 _ => Cow::Owned(format!("{name} {unit}")),
             };
             has_time = true;
-            let process = (!self.is_process_a_line).then(|| self.process());
+            let process = (!self.has_process_per_line).then(|| self.process());
             let result = self.result(&name);
             if let Ok(value) = value.parse::<f64>() {
                 let process = process.unwrap_or(result.samples.len());
                 result.samples.push((process, value * factor));
                 result.unit = kind;
             } else {
-                let why = format!("`{value}` is no number");
-                result.without = Some(Figure::Failed(why));
+                let why = format!("`{value}` is not a number");
+                result.unmeasured = Some(Figure::Failed(why));
             }
         }
-        if let (false, Some(unit)) = (has_time, any) {
-            self.result(&name).without = Some(not_a_time(unit));
+        if let (false, Some(unit)) = (has_time, other_unit) {
+            self.result(&name).unmeasured = Some(not_a_time(unit));
         }
         Some(())
     }
 
     fn name<'a>(&self, name: &'a str) -> Cow<'a, str> {
         match name.strip_prefix("Kernmark/") {
-            Some(id) if self.is_process_a_line => record::decode(id).into(),
+            Some(id) if self.has_process_per_line => record::decode(id).into(),
             _ => name.into(),
         }
     }
 
-    fn result(&mut self, name: &str) -> &mut Measured {
-        self.explains = false;
+    fn result(&mut self, name: &str) -> &mut Benchmark {
+        self.awaits_reason = false;
         let names = self.places.get(&self.package);
         let known = names.and_then(|names| names.get(name)).copied();
         let place = known.unwrap_or_else(|| {
-            self.results.push(Measured {
+            self.results.push(Benchmark {
                 package: self.package.clone(),
                 name: name.to_owned(),
                 samples: Vec::new(),
                 unit: Unit::Cycles,
-                without: None,
+                unmeasured: None,
             });
             let names = self.places.entry(self.package.clone()).or_default();
             names.insert(name.to_owned(), self.results.len() - 1);
@@ -307,14 +308,14 @@ impl Log {
         &mut self.results[place]
     }
 
-    /// `FAIL: BenchmarkName` or `SKIP: BenchmarkName`. Why stands in the line before it with `-v`, and
-    /// in the line behind it without.
+    /// Takes `FAIL: BenchmarkName` or `SKIP: BenchmarkName`. The reason is in the line before it with
+    /// `-v`, otherwise in the line after it.
     fn verdict(&mut self, line: &str) {
         let Some((verdict, rest)) = line.split_once(": Benchmark") else {
             return;
         };
         let name = rest.split_ascii_whitespace().next().unwrap_or("");
-        let without = match verdict {
+        let unmeasured = match verdict {
             "FAIL" => Figure::Failed,
             "SKIP" => Figure::Skipped,
             _ => return,
@@ -322,17 +323,17 @@ impl Log {
         let remark = std::mem::take(&mut self.remark);
         let has_remark = !remark.is_empty();
         let name = self.name(name);
-        self.result(&name).without = Some(without(remark));
-        self.explains = !has_remark;
+        self.result(&name).unmeasured = Some(unmeasured(remark));
+        self.awaits_reason = !has_remark;
     }
 
     fn remark(&mut self, text: &str) {
         // `file_test.go:7: text`
         let text = text.splitn(3, ':').nth(2).map_or(text, str::trim);
-        match self.results.last_mut().map(|result| &mut result.without) {
-            Some(Some(Figure::Failed(why) | Figure::Skipped(why))) if self.explains => {
+        match self.results.last_mut().map(|result| &mut result.unmeasured) {
+            Some(Some(Figure::Failed(why) | Figure::Skipped(why))) if self.awaits_reason => {
                 text.clone_into(why);
-                self.explains = false;
+                self.awaits_reason = false;
             }
             _ => text.clone_into(&mut self.remark),
         }
@@ -351,10 +352,10 @@ impl Log {
         match key {
             "pkg" => {
                 self.end_process();
-                *self.began.entry(value.to_owned()).or_insert(0) += 1;
+                *self.starts.entry(value.to_owned()).or_insert(0) += 1;
                 value.clone_into(&mut self.package);
             }
-            "replicate" => self.is_process_a_line = value == PROCESS,
+            "replicate" => self.has_process_per_line = value == PROCESS,
             _ => match self.facts.iter_mut().find(|fact| fact.name == key) {
                 Some(fact) => value.clone_into(&mut fact.value),
                 None => self.facts.push(Fact::new(key, value)),
@@ -363,34 +364,36 @@ impl Log {
     }
 }
 
-impl Measured {
-    /// What each process measured.
+impl Benchmark {
+    /// The figure of each process.
     fn figures(&mut self, clock: &Clock) -> Vec<(usize, Figure)> {
-        if let Some(without) = &self.without {
-            return vec![(0, without.clone())];
+        if let Some(unmeasured) = &self.unmeasured {
+            return vec![(0, unmeasured.clone())];
         }
         if self.unit != clock.unit {
-            let why = "instructions, beside times".to_owned();
+            let why = "in instructions, while other results are times".to_owned();
             return vec![(0, Figure::Skipped(why))];
         }
         self.samples.sort_by_key(|(process, _)| *process);
-        let of_process = self.samples.chunk_by(|(one, _), (next, _)| one == next);
+        let processes = self
+            .samples
+            .chunk_by(|(process, _), (next, _)| process == next);
         let figure = |process: &[(usize, f64)]| {
             let ticks: Vec<f64> = process.iter().map(|(_, ticks)| *ticks).collect();
             (process[0].0, samples(&ticks))
         };
-        of_process.map(figure).collect()
+        processes.map(figure).collect()
     }
 }
 
-/// Whether `go test` itself prints a setting of this name: an indented line may be a remark.
+/// Whether an indented line is a setting that `go test` prints, rather than a remark.
 fn is_setting_of_go(text: &str) -> bool {
     let key = text.split_once(": ").map(|(key, _)| key);
     key.is_some_and(|key| matches!(key, "goos" | "goarch" | "pkg" | "cpu"))
 }
 
-/// Whether some words of a line are `2000 87.85 ns/op`: an integer, a number and the unit, or of
-/// these the last so many.
+/// Whether a line contains `2000 87.85 ns/op`: an integer, a number and the unit. With 2 `words` the
+/// integer may be missing.
 fn is_result(line: &str, words: usize) -> bool {
     if !line.contains("ns/op") || line.starts_with("Benchmark") && !is_name(&line[9..]) {
         return false;
@@ -403,12 +406,12 @@ fn is_result(line: &str, words: usize) -> bool {
     })
 }
 
-/// Go wants a name that does not go on with a lower-case letter.
+/// Whether Go allows this after `Benchmark`: the name must not continue with a lower-case letter.
 fn is_name(name: &str) -> bool {
     !name.starts_with(char::is_lowercase)
 }
 
-/// Ticks in one of a unit, if it is one of time or of instructions: `ns/op`, `p99-ns`, `ns/GC`.
+/// Ticks in a unit of time or of instructions (`ns/op`, `p99-ns`, `ns/GC`); `None` for any other unit.
 fn ticks(unit: &str) -> Option<(f64, Unit)> {
     if unit == "instructions/op" {
         return Some((1.0, Unit::Instructions));

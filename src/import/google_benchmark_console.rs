@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Google Benchmark's table on the console, and that of Zircon's microbenchmarks of 2017 and 2018,
-//! which were printed by it.
+//! Google Benchmark's console table. Zircon's microbenchmarks of 2017 and 2018 also printed it.
 //!
-//! - `Benchmark       Time           CPU Iterations` (with as many spaces as its columns need, since
-//!   1.5 with `UserCounters...` behind it), then a line of dashes.
+//! - `Benchmark       Time           CPU Iterations` (columns are separated by any number of spaces;
+//!   since 1.5 `UserCounters...` follows), then a line of dashes.
 //! - `Channel/Write/64     728 ns    730 ns   950200   83.6564MB/s`: the name, the mean real time of
-//!   an iteration, the mean CPU time, the number of iterations, and perhaps rates, counters and a
+//!   an iteration, the mean CPU time, the number of iterations, and optionally rates, counters and a
 //!   label. Times are in `ns`, `us`, `ms` or `s`.
 //! - `BM_Sort   ERROR OCCURRED: 'why'`, and since 1.8 `SKIPPED: 'why'`.
-//! - With repetitions the same name again, then `NAME_mean`, `NAME_median`, `NAME_stddev`, `NAME_cv`.
-//! - Before the table, `Run on (8 X 4000 MHz CPU s)` and some lines of the machine.
+//! - Repetitions repeat the name; `NAME_mean`, `NAME_median`, `NAME_stddev` and `NAME_cv` follow.
+//! - Before the table, `Run on (8 X 4000 MHz CPU s)` and some lines about the machine.
 //!
-//! The real time is what is read, as the mean of so many iterations; the CPU time is in the row's
-//! description. Repetitions are rows of the same name. Aggregates over them repeat what the rows say
-//! and are left out, unless there are no such rows (`--benchmark_report_aggregates_only`); `_cv`,
-//! `_BigO` and `_RMS` are no times.
+//! The real time is read, as the mean over the iterations. The CPU time goes into the row's description.
+//! Repetitions become rows with the same name. Aggregates are dropped, because they repeat the rows,
+//! unless the rows are missing (`--benchmark_report_aggregates_only`). `_cv`, `_BigO` and `_RMS` are not
+//! times.
 //!
 //! The table has no end mark.
 
@@ -27,23 +26,23 @@ use crate::stream::run::{Fact, Stat};
 pub const FORMAT: Format = Format {
     name: "google-benchmark-console",
     about: "Google Benchmark on the console, Zircon's microbenchmarks of 2017 and 2018",
-    mark: "`Benchmark    Time    CPU Iterations`",
+    recognised_by: "`Benchmark    Time    CPU Iterations`",
     lines: Some(Lines {
-        signs: &["Iterations", MACHINE],
+        start_marks: &["Iterations", MACHINE],
         reader: || Box::new(Log::default()),
     }),
     document: None,
 };
 
-/// ... `8 X 4000 MHz CPU s)`.
+/// `8 X 4000 MHz CPU s)` follows.
 const MACHINE: &str = "Run on (";
 
 #[derive(Default)]
 struct Log {
     sources: Vec<Source>,
-    /// Facts of a table that is to come.
+    /// Facts for the next table.
     facts: Vec<Fact>,
-    /// Where in its line the table begins: after what a console puts there.
+    /// The column in which the table starts, after a console prefix.
     column: Option<usize>,
     unread: Unread,
 }
@@ -64,7 +63,7 @@ impl Reader for Log {
             source.facts.append(&mut self.facts);
             self.sources.push(source);
         } else if self.column.is_some() && is_like_row(line) {
-            self.unread.line(line);
+            self.unread.add(line);
         }
     }
 
@@ -74,22 +73,22 @@ impl Reader for Log {
         for source in &mut sources {
             without_aggregates(&mut source.rows);
         }
-        self.unread.tell(&mut sources);
+        self.unread.report_in(&mut sources);
         sources
     }
 }
 
-/// Where the header of a table begins, if a line is one.
+/// The column in which the header of a table starts, if a line is one.
 fn header(line: &str) -> Option<usize> {
     let at = line.find("Benchmark ")?;
     let mut words = line.get(at..)?.split_ascii_whitespace().skip(1);
-    let is_one = ["Time", "CPU", "Iterations"]
+    let is_header = ["Time", "CPU", "Iterations"]
         .iter()
         .all(|word| words.next() == Some(word));
-    is_one.then_some(at)
+    is_header.then_some(at)
 }
 
-/// Whether a line has a time behind its name.
+/// Whether a line has a time after its first word.
 fn is_like_row(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace().skip(1);
     let (time, unit) = (words.next(), words.next());
@@ -102,32 +101,32 @@ fn row(line: &str) -> Option<Row> {
         return None;
     }
     let rest = line[name.len()..].trim_start();
-    for (sign, without) in [
+    for (mark, unmeasured) in [
         ("ERROR OCCURRED: ", Figure::Failed as fn(String) -> Figure),
         ("SKIPPED: ", Figure::Skipped),
     ] {
-        if let Some(why) = rest.strip_prefix(sign) {
+        if let Some(why) = rest.strip_prefix(mark) {
             let why = why.trim().trim_matches('\'').to_owned();
-            return Some(Row::new(name, without(why)));
+            return Some(Row::new(name, unmeasured(why)));
         }
     }
     let mut words = rest.split_ascii_whitespace();
     let (real, unit) = (words.next()?, words.next()?);
     let (cpu, cpu_unit, iterations) = (words.next()?, words.next()?, words.next());
     if unit == "%" {
-        let why = "a percentage, no time".to_owned();
+        let why = "a percentage, not a time".to_owned();
         return Some(Row::new(name, Figure::Skipped(why)));
     }
     let Some(factor) = time_unit(unit) else {
-        // The fit of a complexity has `N`, `NlgN`, `(1)` ... in the place of the unit.
+        // A complexity fit has `N`, `NlgN`, `(1)` ... in place of the unit.
         let is_fit = name.ends_with("_BigO") && number(real).is_ok();
-        let why = || Figure::Skipped("the fit of a complexity, no time".to_owned());
+        let why = || Figure::Skipped("a complexity fit, not a time".to_owned());
         return is_fit.then(|| Row::new(name, why()));
     };
     time_unit(cpu_unit)?;
     let stat = || -> Result<Stat, String> {
         let iterations = iterations.unwrap_or("");
-        let wrong = |_| format!("`{iterations}` is no number");
+        let wrong = |_| format!("`{iterations}` is not a number");
         let samples = iterations.parse().map_err(wrong)?;
         Ok(Stat::of_mean(samples, number(real)? * factor))
     };
@@ -137,7 +136,7 @@ fn row(line: &str) -> Option<Row> {
     })
 }
 
-/// Leaves the repetitions, or where there are none, what sums them up.
+/// Drops aggregates whose repetitions are present.
 fn without_aggregates(rows: &mut Vec<Row>) {
     let names: std::collections::HashSet<String> =
         rows.iter().map(|row| row.name.clone()).collect();

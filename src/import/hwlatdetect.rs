@@ -6,12 +6,12 @@
 //!   `Sample width:`; `Starting test`, `test finished`.
 //! - `Max Latency: 25us`, or `Max Latency: Below threshold` (before 2.0 `0us`).
 //! - `Samples recorded: 2`, `Samples exceeding threshold: 2`.
-//! - `ts: 1408928107.035955624, inner:20, outer:14`: how long the CPU was away within two readings of its
-//!   clock and between two such pairs; with `--watch` while it runs, else at the end. 0 is of the part that
-//!   did not exceed the threshold.
+//! - `ts: 1408928107.035955624, inner:20, outer:14`: the delay between the two clock readings of a pair,
+//!   and between two pairs, in microseconds. It is printed at the end, and with `--watch` also during the
+//!   run. A part that did not exceed the threshold is 0.
 //!
-//! Only what exceeded the threshold is printed, so these are no samples of the usual: a row is named
-//! `hwlatdetect inner over 10us`. Where nothing exceeded it, the rows are skipped and say so.
+//! hwlatdetect prints only samples over the threshold, so they do not describe the usual delay. Row names
+//! state this: `hwlatdetect inner over 10us`. If nothing exceeded the threshold, the rows are skipped.
 
 use super::text::number;
 use super::{microsecond_clock, Figure, Format, Lines, Reader, Row, Source};
@@ -19,13 +19,13 @@ use crate::stream::histogram::Histogram;
 use crate::stream::run::Fact;
 use crate::stream::ticks::Ticks;
 
-/// What hwlatdetect prints.
+/// The output of hwlatdetect.
 pub const FORMAT: Format = Format {
     name: "hwlatdetect",
     about: "hwlatdetect of rt-tests",
-    mark: "`hwlatdetect:  test duration`",
+    recognised_by: "`hwlatdetect:  test duration`",
     lines: Some(Lines {
-        signs: &[BEGIN],
+        start_marks: &[BEGIN],
         reader: || Box::new(Log::default()),
     }),
     document: None,
@@ -38,15 +38,15 @@ struct Log {
     tests: Vec<Test>,
 }
 
-/// What a test tells.
+/// One test.
 #[derive(Default)]
 struct Test {
     facts: Vec<Fact>,
     threshold: String,
     max: Option<String>,
-    /// How many samples it says that it recorded.
+    /// The stated number of samples.
     recorded: Option<u64>,
-    /// The two parts of each sample.
+    /// The inner and outer delay of each sample.
     samples: Vec<(u64, u64)>,
     damage: Option<String>,
 }
@@ -67,7 +67,7 @@ impl Reader for Log {
         let Some(test) = self.tests.last_mut() else {
             return;
         };
-        let after = |sign: &str| line.split_once(sign).map(|(_, rest)| rest.trim());
+        let after = |label: &str| line.split_once(label).map(|(_, rest)| rest.trim());
         if let Some(threshold) = after("Latency threshold:") {
             threshold.clone_into(&mut test.threshold);
         } else if let Some(window) = after("Sample window:") {
@@ -81,7 +81,7 @@ impl Reader for Log {
         } else if let Some(sample) = after("ts: ").filter(|sample| sample.contains("inner:")) {
             match parts(sample) {
                 Some(parts) => test.samples.push(parts),
-                None => test.damage = Some(format!("in `{}`: no sample", line.trim())),
+                None => test.damage = Some(format!("`{}` is not a sample", line.trim())),
             }
         }
     }
@@ -101,7 +101,7 @@ fn parts(sample: &str) -> Option<(u64, u64)> {
 
 impl Test {
     fn source(mut self) -> Source {
-        // With --watch each sample is printed twice.
+        // --watch prints each sample twice.
         let recorded = self
             .recorded
             .and_then(|recorded| usize::try_from(recorded).ok());
@@ -110,7 +110,7 @@ impl Test {
                 self.samples.truncate(recorded);
             }
         }
-        let is_whole = self.max.is_some() && self.recorded.is_some();
+        let is_complete = self.max.is_some() && self.recorded.is_some();
         let rows = ["inner", "outer"].iter().zip([0, 1]).map(|(part, which)| {
             let name = format!("hwlatdetect {part} over {}", self.threshold);
             Row::new(&name, self.figure(which, recorded))
@@ -118,22 +118,22 @@ impl Test {
         Source {
             rows: rows.collect(),
             clock: microsecond_clock(),
-            cut: (!is_whole).then(|| "its result, `Max Latency:`, is missing".to_owned()),
+            incomplete: (!is_complete).then(|| "the result, `Max Latency:`, is missing".to_owned()),
             facts: self.facts,
         }
     }
 
-    /// What exceeded the threshold in one part of the samples.
+    /// The inner (0) or outer (1) delays over the threshold.
     fn figure(&self, which: usize, recorded: Option<usize>) -> Figure {
         if let Some(damage) = &self.damage {
             return Figure::Failed(damage.clone());
         }
         let Some(recorded) = recorded else {
-            return Figure::Failed("its result is missing".to_owned());
+            return Figure::Failed("the result is missing".to_owned());
         };
         if recorded != self.samples.len() {
-            let told = self.samples.len();
-            let why = format!("it tells {told} samples, `Samples recorded:` says {recorded}");
+            let listed = self.samples.len();
+            let why = format!("lists {listed} samples, but `Samples recorded:` is {recorded}");
             return Figure::Failed(why);
         }
         let greatest = self
@@ -145,7 +145,7 @@ impl Test {
         if let (Some(greatest), Some(max)) = (greatest, max) {
             if number(max) != Ok(greatest as f64) {
                 return Figure::Failed(format!(
-                    "its greatest sample is {greatest}us, `Max Latency:` says {max}us"
+                    "the greatest sample is {greatest}us, but `Max Latency:` is {max}us"
                 ));
             }
         }

@@ -2,11 +2,11 @@
 
 //! hyperfine: `--export-json` of 1.0 to 1.20.
 //!
-//! Of each of `results`: `command`, `times` (wall-clock seconds, one for each run), `exit_codes`
-//! (since 1.13; null where a signal ended the command), `parameters` (since 1.8), and where a file
-//! has no `times`, `mean`, `median`, `stddev`, `min` and `max`. Each run is a process of its own, so
-//! each makes a source; the commands are its rows. `user`, `system` and `memory_usage_byte` are not
-//! read: they are no latencies of the command.
+//! Fields that are read from each of `results`: `command`, `times` (wall-clock seconds of each run),
+//! `exit_codes` (since 1.13; null if a signal ended the command) and `parameters` (since 1.8). If `times`
+//! is missing, `mean`, `median`, `stddev`, `min` and `max` are read. Each run is a process, so each run
+//! becomes a source with a row for each command. `user`, `system` and `memory_usage_byte` are not read,
+//! because they are not latencies.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ use crate::stream::run::Stat;
 pub const FORMAT: Format = Format {
     name: "hyperfine",
     about: "hyperfine --export-json",
-    mark: "a JSON object with `results`, each with `command` and `mean`",
+    recognised_by: "a JSON object with `results`, each with `command` and `mean`",
     lines: None,
     document: Some(Document { fits, read }),
 };
@@ -46,7 +46,7 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
     Ok(sources)
 }
 
-/// The commands; with their parameters where the same name (`--command-name`) is there again.
+/// The commands. Commands with the same name (`--command-name`) get their parameters appended.
 fn names(results: &[Object]) -> Result<Vec<String>, String> {
     let commands = results.iter().map(|result| result.text("command"));
     let commands: Vec<&str> = commands.collect::<Result<_, _>>()?;
@@ -68,11 +68,11 @@ fn names(results: &[Object]) -> Result<Vec<String>, String> {
     Ok(results.iter().zip(&commands).map(name).collect())
 }
 
-/// What each run of a command measured; one summary where there are no runs.
+/// The time of each run of a command, or one summary if the file has no runs.
 fn figures(result: &Object) -> Result<Vec<Figure>, String> {
     if result.get("times").is_none() {
         let picoseconds = |name: &str| {
-            let seconds = result.number_if_there(name)?;
+            let seconds = result.optional_number(name)?;
             Ok::<_, String>(seconds.map(|seconds| seconds * SECOND))
         };
         return Ok(vec![Figure::Summary(Stat {

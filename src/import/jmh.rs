@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! JMH, the benchmarks of Java: `-rf json`, versions 1.0 to 1.37.
+//! JMH, a benchmark harness for Java, versions 1.0 to 1.37: the JSON of `-rf json`.
 //!
-//! Of each result: `benchmark`, `mode`, `params`, `threads` and `primaryMetric`. A fork is a process, so it
-//! is a source; `rawData` has an array for each fork, and in it the score of each iteration. With `-bm
-//! sample` it is `rawDataHistogram`, where an iteration has `[value, count]` pairs: these are all samples.
+//! Fields that are read from each result: `benchmark`, `mode`, `params`, `threads` and `primaryMetric`. A
+//! fork is a process, so it becomes a source. `rawData` has an array for each fork, with the score of each
+//! iteration. With `-bm sample` there is `rawDataHistogram` instead, in which each iteration has
+//! `[value, count]` pairs; these are all samples. Without raw data, `score` is a summary of one source.
 //!
-//! A name is that of the benchmark, then its parameters (`size=100`); the mode comes last where a file has
-//! the same benchmark in several. `avgt`, `sample` and `ss` (`ns/op`) are times. `thrpt` (`ops/s`) is a
-//! rate over all threads: what is read is its inverse times the threads, the mean time of an operation,
-//! which is what `avgt` measures; the description says so. Where there are no raw data, the `score` is a
-//! summary of one source.
+//! A row is named after the benchmark and its parameters (`size=100`). The mode is appended if a file has
+//! the benchmark in several modes. `avgt`, `sample` and `ss` (`ns/op`) are times. `thrpt` (`ops/s`) is a
+//! rate over all threads. It is converted to the mean time of an operation, threads / rate, which is what
+//! `avgt` measures; the description says so.
 //!
 //! Not read: the score's error and percentiles, which follow from the raw data, and secondary metrics
 //! (`-prof`).
@@ -31,7 +31,7 @@ use crate::stream::run::Stat;
 pub const FORMAT: Format = Format {
     name: "jmh",
     about: "JMH -rf json",
-    mark: "a JSON array of objects with `benchmark`, `mode` and `primaryMetric`",
+    recognised_by: "a JSON array of objects with `benchmark`, `mode` and `primaryMetric`",
     lines: None,
     document: Some(Document { fits, read }),
 };
@@ -47,8 +47,8 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
     let results = Object::elements(document)?;
     let mut modes: HashMap<String, HashSet<&str>> = HashMap::new();
     for result in &results {
-        let of_name = modes.entry(name(result)?).or_default();
-        of_name.insert(result.text("mode")?);
+        let modes = modes.entry(name(result)?).or_default();
+        modes.insert(result.text("mode")?);
     }
     let mut sources: Vec<Source> = Vec::new();
     for result in &results {
@@ -57,11 +57,11 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
             name = format!("{name} {mode}");
         }
         let metric = result.required_object("primaryMetric")?;
-        let threads = result.number_if_there("threads")?.unwrap_or(1.0);
+        let threads = result.optional_number("threads")?.unwrap_or(1.0);
         let scale = Scale::of(metric.text("scoreUnit")?, threads);
         for (fork, figure) in figures(&metric, scale.as_ref())?.into_iter().enumerate() {
             let about = match scale {
-                Some(Scale::Rate(_)) => "mean time of an operation, from a rate",
+                Some(Scale::Rate(_)) => "mean time of an operation, computed from a rate",
                 _ => "",
             };
             let row = Row {
@@ -94,16 +94,16 @@ fn source(result: &Object) -> Source {
     source
 }
 
-/// How a score becomes picoseconds.
+/// How to convert a score to picoseconds.
 enum Scale {
-    /// So many in one of its unit.
+    /// Multiply the score by this.
     Time(f64),
-    /// So many are divided by it.
+    /// Divide this by the score.
     Rate(f64),
 }
 
 impl Scale {
-    /// None of a unit that is neither a time nor a rate.
+    /// The scale of a unit; `None` if it is neither a time nor a rate.
     fn of(unit: &str, threads: f64) -> Option<Self> {
         if let Some(rate) = unit.strip_prefix("ops/") {
             return Some(Scale::Rate(picoseconds_in(rate)? * threads));
@@ -130,7 +130,7 @@ fn picoseconds_in(unit: &str) -> Option<f64> {
     }
 }
 
-/// What each fork measured.
+/// The figure of each fork.
 fn figures(metric: &Object, scale: Option<&Scale>) -> Result<Vec<Figure>, String> {
     let Some(scale) = scale else {
         return Ok(vec![not_a_time(metric.text("scoreUnit")?)]);
@@ -144,7 +144,7 @@ fn figures(metric: &Object, scale: Option<&Scale>) -> Result<Vec<Figure>, String
         return Ok(vec![Figure::Summary(Stat::of_mean(1, mean))]);
     }
     let figure = |fork: &Object| {
-        let time = |score: &Object| score.itself().map(|score| scale.picoseconds(score));
+        let time = |score: &Object| score.as_number().map(|score| scale.picoseconds(score));
         let times = fork
             .items()?
             .iter()
@@ -155,14 +155,15 @@ fn figures(metric: &Object, scale: Option<&Scale>) -> Result<Vec<Figure>, String
     metric.objects("rawData")?.iter().map(figure).collect()
 }
 
-/// All samples of a fork: for each iteration, values and how often they were measured.
+/// All samples of a fork, from the values and counts of its iterations.
 fn histogram(fork: &Object, scale: &Scale) -> Result<Figure, String> {
     let mut all = Histogram::new();
     for iteration in fork.items()? {
         for pair in iteration.items()? {
-            let numbers: Result<Vec<f64>, _> = pair.items()?.iter().map(Object::itself).collect();
+            let numbers: Result<Vec<f64>, _> =
+                pair.items()?.iter().map(Object::as_number).collect();
             let [value, count] = numbers?[..] else {
-                return Err(pair.says("no value with its count"));
+                return Err(pair.error("not a value and a count"));
             };
             let Some(ticks) = picoseconds(scale.picoseconds(value) / NANOSECOND) else {
                 return Ok(Figure::Failed(format!("a sample is {value}")));

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Objects of a JSON document, which say where in it they are when something is wrong with them.
+//! Access to JSON documents, for the formats that are JSON.
+//!
+//! In: the text of a document. Out: its objects. Each object knows its place in the document, so errors
+//! say where they are: `results[3].name: not a string`.
 
 use serde_json::Value;
 
 use crate::stream::run::Fact;
 
-/// An object and its place in the document: `results[3]`.
+/// A value, usually an object, and its place in the document: `results[3]`.
 pub(super) struct Object<'a> {
     value: &'a Value,
     place: String,
@@ -19,7 +22,7 @@ impl<'a> Object<'a> {
         Object { value, place }
     }
 
-    /// The objects of a document of JSON lines.
+    /// The objects of JSON lines.
     pub fn lines(document: &'a Value) -> Vec<Self> {
         let object = |(at, value)| Object {
             value,
@@ -33,18 +36,18 @@ impl<'a> Object<'a> {
         array(document, "", "the document")
     }
 
-    /// The value of this name; one that is null is not there.
+    /// The member of this name; `None` if it is absent or null.
     pub fn get(&self, name: &str) -> Option<&'a Value> {
         self.value.get(name).filter(|value| !value.is_null())
     }
 
-    /// All names with their values.
+    /// All members.
     pub fn pairs(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
         let pairs = self.value.as_object().into_iter().flatten();
         pairs.map(|(name, value)| (name.as_str(), value))
     }
 
-    /// The names and values that are single: text, numbers, true and false.
+    /// The members that are strings, numbers or booleans, as text.
     pub fn scalars(&self) -> impl Iterator<Item = (&'a str, String)> {
         let pairs = self.pairs();
         pairs.filter_map(|(name, value)| Some((name, scalar(value)?)))
@@ -58,7 +61,7 @@ impl<'a> Object<'a> {
 
     pub fn required_object(&self, name: &str) -> Result<Object<'a>, String> {
         self.object(name)
-            .ok_or_else(|| self.wrong(name, "not there"))
+            .ok_or_else(|| self.error_in(name, "missing"))
     }
 
     /// Facts from fields with a single value, given as `(fact, field)`. Fields that are absent have
@@ -72,60 +75,62 @@ impl<'a> Object<'a> {
     }
 
     pub fn objects(&self, name: &str) -> Result<Vec<Self>, String> {
-        let value = self.need(name)?;
+        let value = self.required(name)?;
         let place = self.place_of(name);
         array(value, &place, &place)
     }
 
-    /// The elements of what is itself an array.
+    /// The elements of this value, which must be an array.
     pub fn items(&self) -> Result<Vec<Self>, String> {
         array(self.value, &self.place, &self.place)
     }
 
-    /// What is itself a number.
-    pub fn itself(&self) -> Result<f64, String> {
+    /// This value, which must be a number.
+    pub fn as_number(&self) -> Result<f64, String> {
         let number = self.value.as_f64();
-        number.ok_or_else(|| self.says("no number"))
+        number.ok_or_else(|| self.error("not a number"))
     }
 
-    /// That it is itself wrong: `results[3]: what`.
-    pub fn says(&self, what: &str) -> String {
+    /// An error about this value: `results[3]: what`.
+    pub fn error(&self, what: &str) -> String {
         format!("{}: {what}", self.place)
     }
 
     pub fn text(&self, name: &str) -> Result<&'a str, String> {
-        let value = self.need(name)?;
-        value.as_str().ok_or_else(|| self.wrong(name, "no text"))
+        let value = self.required(name)?;
+        let text = value.as_str();
+        text.ok_or_else(|| self.error_in(name, "not a string"))
     }
 
     pub fn number(&self, name: &str) -> Result<f64, String> {
-        let value = self.need(name)?;
+        let value = self.required(name)?;
         let number = value.as_f64();
-        number.ok_or_else(|| self.wrong(name, "no number"))
+        number.ok_or_else(|| self.error_in(name, "not a number"))
     }
 
-    /// The number of this name, if there is something of this name.
-    pub fn number_if_there(&self, name: &str) -> Result<Option<f64>, String> {
+    /// The number of this name; `None` if it is absent or null.
+    pub fn optional_number(&self, name: &str) -> Result<Option<f64>, String> {
         self.get(name).map(|_| self.number(name)).transpose()
     }
 
     pub fn numbers(&self, name: &str) -> Result<Vec<f64>, String> {
-        let values = self.need(name)?.as_array();
-        let values = values.ok_or_else(|| self.wrong(name, "no array"))?;
+        let values = self.required(name)?.as_array();
+        let values = values.ok_or_else(|| self.error_in(name, "not an array"))?;
         let numbers = values.iter().enumerate().map(|(at, value)| {
             let number = value.as_f64();
-            number.ok_or_else(|| self.wrong(&format!("{name}[{at}]"), "no number"))
+            number.ok_or_else(|| self.error_in(&format!("{name}[{at}]"), "not a number"))
         });
         numbers.collect()
     }
 
-    /// That something is wrong here: `results[3].name: what`.
-    pub fn wrong(&self, name: &str, what: &str) -> String {
+    /// An error about a member: `results[3].name: what`.
+    pub fn error_in(&self, name: &str, what: &str) -> String {
         format!("{}: {what}", self.place_of(name))
     }
 
-    fn need(&self, name: &str) -> Result<&'a Value, String> {
-        self.get(name).ok_or_else(|| self.wrong(name, "not there"))
+    fn required(&self, name: &str) -> Result<&'a Value, String> {
+        let value = self.get(name);
+        value.ok_or_else(|| self.error_in(name, "missing"))
     }
 
     fn place_of(&self, name: &str) -> String {
@@ -136,11 +141,11 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Reads a document. Several values in a row, such as JSON lines, make an array.
+/// Parses a document. Several consecutive values, as in JSON lines, become an array.
 ///
 /// # Errors
 ///
-/// It is not JSON, or it breaks off.
+/// The text is not JSON or is truncated.
 pub(super) fn document(text: &[u8]) -> serde_json::Result<Value> {
     let values = serde_json::Deserializer::from_slice(text).into_iter();
     let mut values = values.collect::<Result<Vec<Value>, _>>()?;
@@ -150,7 +155,7 @@ pub(super) fn document(text: &[u8]) -> serde_json::Result<Value> {
     })
 }
 
-/// The values of JSON lines; of one line, that is not an array, its own.
+/// The values of JSON lines. A single line that is not an array is one value.
 pub(super) fn lines(document: &Value) -> &[Value] {
     match document {
         Value::Array(values) => values,
@@ -158,7 +163,7 @@ pub(super) fn lines(document: &Value) -> &[Value] {
     }
 }
 
-/// A value that is single, as text.
+/// A string, number or boolean as text.
 pub(super) fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -169,7 +174,7 @@ pub(super) fn scalar(value: &Value) -> Option<String> {
 
 fn array<'a>(value: &'a Value, place: &str, called: &str) -> Result<Vec<Object<'a>>, String> {
     let elements = value.as_array();
-    let elements = elements.ok_or_else(|| format!("{called}: no array"))?;
+    let elements = elements.ok_or_else(|| format!("{called}: not an array"))?;
     let object = |(at, value)| Object {
         value,
         place: format!("{place}[{at}]"),
@@ -183,7 +188,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn values_in_a_row_are_an_array() {
+    fn consecutive_values_become_an_array() {
         assert_eq!(document(b"{\"a\": 1}\n").unwrap(), json!({"a": 1}));
         let rows = document(b"{\"a\": 1}\n{\"a\": 2}\n").unwrap();
         assert_eq!(rows, json!([{"a": 1}, {"a": 2}]));
@@ -193,24 +198,24 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_where_it_is() {
+    fn errors_name_their_place() {
         let document = json!({"a": [{"b": 1.5, "c": "x", "d": [1, "y"], "e": null}]});
         let objects = Object::document(&document).objects("a").unwrap();
         let object = &objects[0];
         assert_eq!(object.number("b"), Ok(1.5));
         assert_eq!(object.text("c"), Ok("x"));
-        assert_eq!(object.number_if_there("e"), Ok(None));
+        assert_eq!(object.optional_number("e"), Ok(None));
         for (error, says) in [
-            (object.text("b").unwrap_err(), "a[0].b: no text"),
-            (object.number("c").unwrap_err(), "a[0].c: no number"),
-            (object.number("e").unwrap_err(), "a[0].e: not there"),
-            (object.numbers("d").unwrap_err(), "a[0].d[1]: no number"),
-            (object.numbers("c").unwrap_err(), "a[0].c: no array"),
-            (object.objects("b").err().unwrap(), "a[0].b: no array"),
+            (object.text("b").unwrap_err(), "a[0].b: not a string"),
+            (object.number("c").unwrap_err(), "a[0].c: not a number"),
+            (object.number("e").unwrap_err(), "a[0].e: missing"),
+            (object.numbers("d").unwrap_err(), "a[0].d[1]: not a number"),
+            (object.numbers("c").unwrap_err(), "a[0].c: not an array"),
+            (object.objects("b").err().unwrap(), "a[0].b: not an array"),
         ] {
             assert_eq!(error, says);
         }
         let error = Object::elements(&document).err().unwrap();
-        assert_eq!(error, "the document: no array");
+        assert_eq!(error, "the document: not an array");
     }
 }

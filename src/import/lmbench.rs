@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! lmbench 2 and 3: result files (`results/SYSTEM/HOST.0`) and what single tools print.
+//! lmbench 2 and 3: result files (`results/SYSTEM/HOST.0`) and the output of single tools.
 //!
 //! - `[lmbench3.0 results for Linux host 6.14.0 ...]`, `[LMBENCH VERSION: lmbench-3alpha4]`,
-//!   `[MHZ: 4952 MHz, 0.2019 nanosec clock]` and others, then the date; at the end a date again.
-//! - `Simple syscall: 0.1303 microseconds`, and whatever else is printed so: `Select on 100 fd's`,
+//!   `[MHZ: 4952 MHz, 0.2019 nanosec clock]` and others, then the date; another date at the end.
+//! - `Simple syscall: 0.1303 microseconds`, and all other lines of this form: `Select on 100 fd's`,
 //!   `Signal handler installation`, `Protection fault`, `Process fork+exit`, `Pipe latency`,
 //!   `AF_UNIX sock stream latency`, `Pagefaults on FILE`, `TCP latency using localhost` ...
-//! - `"size=0k ovr=0.66`, then `2 3.40`: `lat_ctx`; so many processes, microseconds of a switch. What
-//!   passing a token and summing the array cost, 0.66, is subtracted. A row is `lat_ctx size=0k 2`.
-//! - `"stride=128`, then `0.00049 1.616`: `lat_mem_rd`; megabytes that are walked through, nanoseconds of
-//!   a load. In a file of results `Random load latency` stands before those that are in random order. A row
-//!   is `lat_mem_rd stride=128 0.00049`, or `lat_mem_rd random stride=16 0.00049`.
-//! - `"mappings`, then `0.524288 9.824`: `lat_mmap`; megabytes, microseconds to map and unmap them.
-//! - `"File system latency`, then `0k 469 84505 138552`: `lat_fs`; the size of a file, how many files,
-//!   and how many were created and deleted in a second, one after the other. What is read is the
-//!   inverse, the mean time of one (`File system latency 0k create`). `lat_fs` prints the rows alone;
-//!   without that title they are not read.
+//! - `"size=0k ovr=0.66`, then `2 3.40`: `lat_ctx`; the number of processes and the microseconds of a
+//!   context switch. lmbench has subtracted the overhead of passing a token and summing the array, 0.66. A
+//!   row is named `lat_ctx size=0k 2`.
+//! - `"stride=128`, then `0.00049 1.616`: `lat_mem_rd`; the megabytes accessed and the nanoseconds of a load.
+//!   In a result file `Random load latency` precedes loads in random order. A row is named
+//!   `lat_mem_rd stride=128 0.00049` or `lat_mem_rd random stride=16 0.00049`.
+//! - `"mappings`, then `0.524288 9.824`: `lat_mmap`; megabytes, and the microseconds to map and unmap them.
+//! - `"File system latency`, then `0k 469 84505 138552`: `lat_fs`; the size of a file, the number of files,
+//!   and how many were created and deleted per second. The inverse is read, the mean time of one
+//!   operation (`File system latency 0k create`). `lat_fs` alone prints no title; such rows are not
+//!   read.
 //!
-//! The figure of a tool is the median of its repetitions (11, unless `-N` says otherwise), each a
-//! mean over many operations; it is read as a median. That of `lat_fs` is a mean.
-//! Bandwidths are no times: those that are printed as one line are skipped, and their tables are not
-//! read. The tables that sum up files of results are read by [`lmbench_summary`](super::lmbench_summary).
+//! The figure of a tool is the median of its repetitions (11 by default, `-N` changes it), each a mean over
+//! many operations. It is read as a median. The figure of `lat_fs` is a mean. Bandwidths are not times:
+//! single lines are skipped and tables are not read. [`lmbench_summary`](super::lmbench_summary) reads the
+//! tables that summarise result files.
 //!
-//! A name that comes again is of another process, as is a new first line.
+//! A repeated name or a new first line starts another process.
 
 use std::collections::HashSet;
 
@@ -32,14 +33,15 @@ use super::text::{figure, has_number_before, number, Unread};
 use super::{Figure, Format, Lines, Printed, Reader, Row, Source, MICROSECOND, NANOSECOND, SECOND};
 use crate::stream::run::{Fact, Stat};
 
-/// The results of lmbench.
+/// lmbench's results.
 pub const FORMAT: Format = Format {
     name: "lmbench",
-    about: "lmbench, a file of results, single tools or summary tables",
-    mark: "`Simple syscall: 0.1303 microseconds` and the like, `\"size=0k ovr=`, `\"stride=128`, or a \
+    about: "lmbench: result files, single tools and summary tables",
+    recognised_by:
+        "lines like `Simple syscall: 0.1303 microseconds`, `\"size=0k ovr=`, `\"stride=128`, or a \
            table `... - smaller is better`",
     lines: Some(Lines {
-        signs: &[
+        start_marks: &[
             FIRST,
             "Simple syscall: ",
             "Simple read: ",
@@ -80,9 +82,9 @@ const CONTEXT_SWITCH: &str = "\"size=";
 const MAPPINGS: &str = "\"mappings";
 const FILES: &str = "\"File system latency";
 const STRIDE: &str = "\"stride=";
-/// What stands before loads in random order, and before others.
+/// The titles before loads in random order and in sequential order.
 const RANDOM: &str = "Random load latency";
-const IN_ORDER: &str = "Memory load latency";
+const SEQUENTIAL: &str = "Memory load latency";
 
 #[derive(Default)]
 struct Log {
@@ -90,21 +92,21 @@ struct Log {
     /// The names of the rows of the last source.
     names: HashSet<String>,
     table: Table,
-    /// The source is a file, which ends in its date.
+    /// The source is a result file, which ends in a date.
     is_file: bool,
     unread: Unread,
-    /// Loads are in random order.
+    /// The next table has loads in random order.
     is_random: bool,
     summary: Summary,
 }
 
-/// The table that is being read; an empty line ends it.
+/// The current table; an empty line ends it.
 #[derive(Default)]
 enum Table {
     #[default]
     None,
-    /// What precedes the first number in the name of a row, and how many picoseconds one of the second
-    /// is.
+    /// The start of a row's name, to which the first number is appended, and the unit of the second
+    /// number in picoseconds.
     Times(String, f64),
     Files,
 }
@@ -117,21 +119,21 @@ impl Reader for Log {
         let line = line.trim();
         if line.is_empty() {
             self.table = Table::None;
-        } else if let Some(told) = line.strip_prefix('[') {
-            self.bracket(told.trim_end_matches(']'));
+        } else if let Some(text) = line.strip_prefix('[') {
+            self.bracket(text.trim_end_matches(']'));
         } else if let Some(title) = line.strip_prefix('"') {
             self.table = table(title, self.is_random);
-        } else if line == RANDOM || line == IN_ORDER {
+        } else if line == RANDOM || line == SEQUENTIAL {
             self.is_random = line == RANDOM;
         } else if let Some((name, time)) = microseconds(line) {
             let stat = number(time).map(|time| median(time * MICROSECOND));
             self.push(microseconds_row(name, figure(line, stat)));
         } else if has_number_before(line, "microseconds") {
-            self.unread.line(line);
+            self.unread.add(line);
         } else if let Some((name, rate)) = line.split_once(" bandwidth: ") {
             let unit = rate.split_ascii_whitespace().next_back().unwrap_or(rate);
             let name = format!("{name} bandwidth");
-            let why = format!("{unit} is no time");
+            let why = format!("{unit} is not a time");
             self.push(Row::new(&name, Figure::Skipped(why)));
         } else {
             self.table_row(line);
@@ -142,12 +144,12 @@ impl Reader for Log {
         let mut sources = self.sources;
         sources.extend(self.summary.finish());
         sources.retain(|source| !source.rows.is_empty());
-        self.unread.tell(&mut sources);
+        self.unread.report_in(&mut sources);
         sources
     }
 }
 
-/// The name and the time of `NAME: TIME microseconds`; a few tools print `usecs`.
+/// The name and the time in `NAME: TIME microseconds`; a few tools print `usecs`.
 fn microseconds(line: &str) -> Option<(&str, &str)> {
     let line = line
         .strip_suffix(" microseconds")
@@ -163,7 +165,7 @@ fn median(picoseconds: f64) -> Stat {
     }
 }
 
-/// A row that is printed in microseconds.
+/// A row whose figure is printed in microseconds.
 fn microseconds_row(name: &str, figure: Figure) -> Row {
     Row {
         printed: Some(Printed::time("microseconds", MICROSECOND)),
@@ -172,7 +174,7 @@ fn microseconds_row(name: &str, figure: Figure) -> Row {
 }
 
 fn table(title: &str, is_random: bool) -> Table {
-    // What some quote closes.
+    // Some logs close the quote.
     let title = title.trim_end_matches('"');
     if let Some((size, _)) = title.split_once(" ovr=") {
         Table::Times(format!("lat_ctx {size}"), MICROSECOND)
@@ -203,17 +205,17 @@ impl Log {
         self.names.insert(row.name.clone());
         if let Some(source) = self.sources.last_mut() {
             if self.is_file && source.rows.is_empty() {
-                source.cut = Some("the date at its end is missing".to_owned());
+                source.incomplete = Some("the date at the end is missing".to_owned());
             }
             source.rows.push(row);
         }
     }
 
-    /// A line in brackets, which tells of the system or is the date.
-    fn bracket(&mut self, told: &str) {
-        if let Some((_, system)) = told
+    /// Takes the text of a line in brackets: a property of the system, or the date.
+    fn bracket(&mut self, text: &str) {
+        if let Some((_, system)) = text
             .split_once(" results for ")
-            .filter(|_| told.starts_with("lmbench"))
+            .filter(|_| text.starts_with("lmbench"))
         {
             self.begin();
             self.is_file = true;
@@ -226,11 +228,11 @@ impl Log {
             return;
         };
         if !source.rows.is_empty() {
-            // The date.
-            source.cut = None;
+            // The date at the end.
+            source.incomplete = None;
             return;
         }
-        if let Some((name, value)) = told.split_once(": ") {
+        if let Some((name, value)) = text.split_once(": ") {
             let name = match name {
                 "LMBENCH VERSION" => "version",
                 "MHZ" => "clock",
@@ -254,7 +256,7 @@ impl Log {
                     return;
                 }
                 if words.next().is_some() {
-                    self.unread.line(line);
+                    self.unread.add(line);
                     return;
                 }
                 let name = format!("{name} {first}");
@@ -270,8 +272,8 @@ impl Log {
                 let Ok(files) = second.parse() else {
                     return;
                 };
-                for (what, rate) in [("create", created), ("delete", deleted)] {
-                    let name = format!("File system latency {first} {what}");
+                for (operation, rate) in [("create", created), ("delete", deleted)] {
+                    let name = format!("File system latency {first} {operation}");
                     let figure = figure(line, per_second(rate, files));
                     self.push(Row::new(&name, figure));
                 }
@@ -280,12 +282,12 @@ impl Log {
     }
 }
 
-/// The mean time of what happened so often in a second.
+/// The mean time of an operation, from operations per second.
 fn per_second(rate: &str, samples: u64) -> Result<Stat, String> {
     let rate = number(rate)?;
     if rate > 0.0 {
         Ok(Stat::of_mean(samples, SECOND / rate))
     } else {
-        Err(format!("{rate} in a second have no time"))
+        Err(format!("a rate of {rate} per second has no mean time"))
     }
 }

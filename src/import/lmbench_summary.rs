@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The tables of lmbench's `make see` (`getsummary`), versions 2 and 3.
+//! The tables of lmbench's `make see` (`getsummary`), versions 2 and 3. The importer of lmbench passes them
+//! here.
 //!
 //! ```text
 //! Context switching - times in microseconds - smaller is better
@@ -11,11 +12,10 @@
 //! host      Linux 6.14.0- 1.4300 1.5100 1.6200 1.9300 2.6100 2.01000 2.77000
 //! ```
 //!
-//! A row of a table is a file of results, so it is a source; the host comes again in each table, and
-//! again in one table if it has several files. Columns are as wide as their rule, and are read under the
-//! names that the files of results have. Figures have as many digits as fit; `24.K` is 24,000 and
-//! something. What is left blank was not measured. Basic parameters, arithmetic and bandwidths are not
-//! read.
+//! A row of a table is a result file, so it becomes a source. Each table repeats the host; within a table a
+//! host has a row for each of its files. The rule gives the width of each column. Rows get the names
+//! that result files use. Figures are truncated to the width of the column; `24.K` is between 24,000 and
+//! 25,000. A blank cell was not measured. Basic parameters, arithmetic and bandwidths are not read.
 
 use std::collections::HashMap;
 
@@ -23,24 +23,24 @@ use super::text::{figure, number};
 use super::{Row, Source, MICROSECOND, NANOSECOND};
 use crate::stream::run::{Fact, Stat};
 
-/// What the title of each table of times holds.
+/// The title of each table of times contains this.
 pub(super) const TITLE: &str = "- smaller is better";
 
-/// What a row of the latencies of memory says that has none, because the frequency is not known.
+/// Printed instead of memory latencies if lmbench could not determine the frequency.
 const NO_FREQUENCY: &str = "Bad mhz?";
 
-/// A table that is read.
-struct Known {
-    /// What its title begins with.
+/// The layout of a table.
+struct Layout {
+    /// Part of its title.
     title: &'static str,
-    /// The rows that its columns are, after host and system; none where a column is not read.
+    /// The names of its columns after host and system; `None` if a column is not read.
     columns: &'static [Option<&'static str>],
-    /// Picoseconds in one of its unit.
+    /// The unit of its figures, in picoseconds.
     unit: f64,
 }
 
-static TABLES: [Known; 6] = [
-    Known {
+static TABLES: [Layout; 6] = [
+    Layout {
         title: "Processor, Processes",
         columns: &[
             None,
@@ -57,7 +57,7 @@ static TABLES: [Known; 6] = [
         ],
         unit: MICROSECOND,
     },
-    Known {
+    Layout {
         title: "Context switching",
         columns: &[
             Some("lat_ctx size=0k 2"),
@@ -70,10 +70,10 @@ static TABLES: [Known; 6] = [
         ],
         unit: MICROSECOND,
     },
-    Known {
+    Layout {
         title: "*Local* Communication latencies",
         columns: &[
-            // The same as in the table before.
+            // The same column as in the previous table.
             None,
             Some("Pipe latency"),
             Some("AF_UNIX sock stream latency"),
@@ -85,7 +85,7 @@ static TABLES: [Known; 6] = [
         ],
         unit: MICROSECOND,
     },
-    Known {
+    Layout {
         title: "*Remote* Communication latencies",
         columns: &[
             Some("UDP latency using another host"),
@@ -96,7 +96,7 @@ static TABLES: [Known; 6] = [
         ],
         unit: MICROSECOND,
     },
-    Known {
+    Layout {
         title: "File & VM system latencies",
         columns: &[
             Some("File system latency 0k create"),
@@ -110,7 +110,7 @@ static TABLES: [Known; 6] = [
         ],
         unit: MICROSECOND,
     },
-    Known {
+    Layout {
         title: "Memory latencies",
         columns: &[
             None,
@@ -128,27 +128,27 @@ static TABLES: [Known; 6] = [
 #[derive(Default)]
 pub(super) struct Summary {
     sources: Vec<Source>,
-    /// Which source each row of a host is: the host, and which of its rows it is.
+    /// The source of each row, identified by its host and its number among the host's rows.
     places: HashMap<(String, usize), usize>,
     table: Option<Table>,
 }
 
-/// The table that is being read.
+/// The current table.
 struct Table {
-    known: &'static Known,
-    /// Where in its lines its columns begin and end, once the rule below its head is read.
+    layout: &'static Layout,
+    /// Start and end of each column; empty until the rule is read.
     columns: Vec<(usize, usize)>,
-    /// How many rows of each host it has had.
+    /// The number of rows so far, for each host.
     hosts: HashMap<String, usize>,
 }
 
 impl Summary {
-    /// Takes a line with its indentation; whether it is of a table.
+    /// Takes a line with its indentation. Returns whether it belongs to a table.
     pub fn line(&mut self, line: &str) -> bool {
         if line.contains(TITLE) {
-            let known = TABLES.iter().find(|known| line.contains(known.title));
-            self.table = known.map(|known| Table {
-                known,
+            let layout = TABLES.iter().find(|layout| line.contains(layout.title));
+            self.table = layout.map(|layout| Table {
+                layout,
                 columns: Vec::new(),
                 hosts: HashMap::new(),
             });
@@ -162,7 +162,7 @@ impl Summary {
             return false;
         }
         if table.columns.is_empty() {
-            table.columns = rule(line);
+            table.columns = columns(line);
             return true;
         }
         if line.contains(NO_FREQUENCY) {
@@ -177,7 +177,7 @@ impl Summary {
             let seen = table.hosts.entry((*host).to_owned()).or_default();
             let key = ((*host).to_owned(), *seen);
             *seen += 1;
-            let rows = rows(table.known, line, cells);
+            let rows = rows(table.layout, line, cells);
             let sources = &mut self.sources;
             let place = *self.places.entry(key).or_insert_with(|| {
                 let mut source = Source::of_times("lmbench", Vec::new());
@@ -195,12 +195,12 @@ impl Summary {
     }
 }
 
-/// The columns of a rule `--------- ------------- ------`, if a line is one: each from behind the one
-/// before it, because what is too wide for a column stands in the gap.
-fn rule(line: &str) -> Vec<(usize, usize)> {
-    let is_one =
+/// The columns of a rule `--------- ------------- ------`; empty if the line is not a rule. A column
+/// starts right after the previous one, because wide cells extend into the gap.
+fn columns(line: &str) -> Vec<(usize, usize)> {
+    let is_rule =
         line.contains("--------- -----") && line.trim().bytes().all(|b| b == b'-' || b == b' ');
-    if !is_one {
+    if !is_rule {
         return Vec::new();
     }
     let bytes = line.as_bytes();
@@ -211,17 +211,17 @@ fn rule(line: &str) -> Vec<(usize, usize)> {
     ends.map(column).collect()
 }
 
-/// What stands in a column.
+/// The text in a column.
 fn cell(line: &str, from: usize, to: usize) -> &str {
     line.get(from..to.min(line.len())).unwrap_or("").trim()
 }
 
-fn rows(known: &Known, line: &str, cells: &[&str]) -> Vec<Row> {
-    let named = known.columns.iter().zip(cells);
+fn rows(layout: &Layout, line: &str, cells: &[&str]) -> Vec<Row> {
+    let named = layout.columns.iter().zip(cells);
     let named = named.filter_map(|(name, cell)| Some(((*name)?, *cell)));
     let row = |(name, cell): (&str, &str)| {
         let stat = time(cell).map(|time| Stat {
-            median: Some(time * known.unit),
+            median: Some(time * layout.unit),
             ..Stat::blank(1)
         });
         Row::new(name, figure(line, stat))
@@ -230,14 +230,14 @@ fn rows(known: &Known, line: &str, cells: &[&str]) -> Vec<Row> {
     measured.map(row).collect()
 }
 
-/// A figure of a table.
+/// Parses a cell.
 fn time(cell: &str) -> Result<f64, String> {
     let (digits, factor) = match cell.as_bytes().last() {
         Some(b'K') => (&cell[..cell.len() - 1], 1e3),
         Some(b'M') => (&cell[..cell.len() - 1], 1e6),
         _ => (cell, 1.0),
     };
-    // `1234.6`, which comes before `K` up to 9,999, is cut to the width of its column.
+    // Figures up to 9,999 are printed like `1234.6` and truncated to the width of the column.
     if factor > 1.0 && digits.len() == 3 && !digits.contains('.') {
         return Err(format!("`{cell}` may have lost its last digit"));
     }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Results of other tools, as runs.
+//! Reads result files of other tools.
 //!
-//! Each format is one file here with its [`Format`]: what it looks like, and how it is read. A format
-//! only says what the source says; which format a file has, what is wrong with its figures
-//! ([`check`]) and how they become a record stream ([`records`]) is the same for all.
+//! In: a file, log or pipe. Out: [`Imported`], which [`records`] turns into a record stream.
+//!
+//! Each format has one file here, with its [`Format`]: how to recognise it and how to read it. A format
+//! reports only what its source states. Common code finds the format of a file, rejects wrong figures
+//! ([`check`]) and writes the record stream ([`records`]).
 
 pub mod bencher;
 pub mod check;
@@ -43,40 +45,42 @@ use aho_corasick::AhoCorasick;
 use memchr::memchr;
 use serde_json::Value;
 
-use self::text::{End, Splitter};
+use self::text::{LineEnd, LineSplitter};
+use crate::base::number::plural;
 use crate::stream::histogram::Histogram;
 use crate::stream::run::{Clock, Fact, Stat, Unit, PICOSECONDS};
 use crate::stream::ticks::Ticks;
 
-/// One process or boot that a file tells of.
+/// The results of one process or boot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
-    /// What it tells of its system, named as agents name it where they do: `kernel`, `board`,
-    /// `compiler`, `tool` ...
+    /// What the file says about the system: `kernel`, `board`, `compiler`, `tool` ... Names are those
+    /// that agents use, if agents report the same fact.
     pub facts: Vec<Fact>,
-    /// The clock that its figures are ticks of. A frequency of 0 is not known; it is then found
-    /// from rows that have both ticks and nanoseconds. Its name is [`COUNTER`] where they are what
-    /// a counter counted, and the name of their unit where they are times.
+    /// The clock of its figures. A frequency of 0 is unknown; [`check`] then derives it from rows that
+    /// have both ticks and nanoseconds. The name is [`COUNTER`] if figures are readings of a counter,
+    /// and the name of the unit if they are times.
     pub clock: Clock,
-    /// What it measured, in its order.
+    /// What it measured, in the order of the file.
     pub rows: Vec<Row>,
-    /// Why it does not tell all: its end mark is missing, and what that is.
-    pub cut: Option<String>,
+    /// Why the source is incomplete, for example that its end mark is missing; `None` if it is
+    /// complete.
+    pub incomplete: Option<String>,
 }
 
-/// One thing that a source measured.
+/// One measurement of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The source's name for it, as it stands there.
+    /// The name, exactly as in the source.
     pub name: String,
-    /// What the source says it is, where it says more than the name.
+    /// The description in the source; empty if there is only a name.
     pub about: String,
-    /// What it measured, in ticks of the source's clock.
+    /// The result, in ticks of the source's clock.
     pub figure: Figure,
-    /// The same in nanoseconds where the source prints both, cut or rounded to an integer; what
-    /// it is of is the mean of a [`Figure::Summary`].
+    /// The mean of a [`Figure::Summary`] in nanoseconds, if the source prints ticks and nanoseconds.
+    /// It may be truncated or rounded to an integer.
     pub nanoseconds: Option<f64>,
-    /// How the source prints its figures; `None` where its clock says so.
+    /// How the source prints its figures; `None` if the clock determines it.
     pub printed: Option<Printed>,
 }
 
@@ -85,73 +89,73 @@ pub struct Row {
 pub struct Printed {
     /// The unit as the source writes it: `usecs/op`. Empty where figures are ticks.
     pub unit: &'static str,
-    /// Ticks of the source's clock in one of them.
+    /// Ticks of the source's clock in one such unit.
     pub ticks: f64,
-    /// Whether they are whole numbers without a sign, so that one below 0 is printed as that much
-    /// less than 2^32 or 2^64.
+    /// Whether figures are printed as unsigned integers. A negative value -n then appears as
+    /// 2^32 - n or 2^64 - n.
     pub is_unsigned: bool,
 }
 
-/// What a source says of one thing that it measured.
+/// The result of one measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figure {
     /// All samples.
     Samples(Histogram),
-    /// A summary of samples that are lost.
+    /// A summary; the file does not have the samples.
     Summary(Stat),
-    /// It was not measured, and why.
+    /// It was not measured, for this reason.
     Skipped(String),
-    /// It has no number that counts, and why.
+    /// It has no valid number, for this reason.
     Failed(String),
 }
 
-/// A format that can be read.
+/// A format that can be imported.
 #[derive(Debug)]
 pub struct Format {
-    /// Its name, which `--as` takes.
+    /// The name, as `--as` accepts it.
     pub name: &'static str,
-    /// What writes it.
+    /// The tool that writes it.
     pub about: &'static str,
-    /// What it is recognised by, for people: it completes "looked for".
-    pub mark: &'static str,
-    /// How it is read where it is text.
+    /// How to recognise it, for people: the text follows "looked for".
+    pub recognised_by: &'static str,
+    /// How to read it as lines of text.
     pub lines: Option<Lines>,
-    /// How it is read where it is one JSON document.
+    /// How to read it as a JSON document.
     pub document: Option<Document>,
 }
 
-/// A format of lines.
+/// How to read a format of text lines.
 #[derive(Debug)]
 pub struct Lines {
-    /// A line that holds one of these is its first; what comes before it is log.
-    pub signs: &'static [&'static str],
-    /// Reads from the first line on.
+    /// The first line that contains one of these starts the results; lines before it are log output.
+    pub start_marks: &'static [&'static str],
+    /// Creates a reader, which gets all lines from the first one on.
     pub reader: fn() -> Box<dyn Reader>,
 }
 
-/// A format that is one JSON document, or JSON lines, whose values come as an array.
+/// How to read a format that is one JSON document or JSON lines. JSON lines are passed as an array.
 #[derive(Debug)]
 pub struct Document {
-    /// Whether a document is one.
+    /// Whether a document has this format.
     pub fits: fn(&Value) -> bool,
-    /// Reads a document that fits. The error says where in the document (`benchmarks[3].real_time`)
+    /// Reads a document of this format. The error says where in the document (`benchmarks[3].real_time`)
     /// and what is wrong.
     pub read: fn(&Value) -> Result<Vec<Source>, String>,
 }
 
 /// Reads a format line by line.
 pub trait Reader {
-    /// Takes a line, without its end, without escape sequences of terminals and without what a
-    /// console puts before it. Lines of the log around the format come too; they are passed over.
+    /// Takes a line without its line end, escape sequences and console prefixes. It ignores other log
+    /// output.
     fn line(&mut self, line: &str);
 
-    /// Whether a last line without a line end is whole all the same, as an end mark is. Any other
-    /// may be cut and is no result.
-    fn is_whole(&self, _line: &str) -> bool {
+    /// Whether the last line is complete although it has no line end, as an end mark is. Any other
+    /// such line may be truncated and is not read.
+    fn accepts_unterminated(&self, _line: &str) -> bool {
         false
     }
 
-    /// What the lines said: nothing, if they were not of this format after all.
+    /// What the lines contained; empty if they did not have this format after all.
     fn finish(self: Box<Self>) -> Vec<Source>;
 }
 
@@ -182,7 +186,7 @@ pub static FORMATS: &[&Format] = &[
 ];
 
 impl Printed {
-    /// A time, of so many ticks in one of its unit.
+    /// A time in this unit, which is this many ticks long.
     #[must_use]
     pub const fn time(unit: &'static str, ticks: f64) -> Self {
         Printed {
@@ -202,13 +206,13 @@ impl Source {
             facts: vec![Fact::new("tool", tool)],
             clock: picosecond_clock(),
             rows,
-            cut: None,
+            incomplete: None,
         }
     }
 }
 
 impl Row {
-    /// A row without a description of its own.
+    /// A row without a description.
     #[must_use]
     pub fn new(name: &str, figure: Figure) -> Self {
         Row {
@@ -221,16 +225,16 @@ impl Row {
     }
 }
 
-/// What the clock of a source is called that prints ticks of a counter.
+/// The clock name of sources that print ticks of a counter.
 pub const COUNTER: &str = "cycles";
 
-/// Whether figures are ticks of a counter, and so can hold its wraps.
+/// Whether figures are ticks of a counter, which may wrap around.
 fn is_counter(clock: &Clock) -> bool {
     clock.name == COUNTER && clock.unit != Unit::Instructions
 }
 
-/// The clock of a source that prints times: a tick is a picosecond, so that fractions of a
-/// nanosecond are kept.
+/// The clock of a source that prints times. A tick is a picosecond, which keeps fractions of a
+/// nanosecond.
 #[must_use]
 pub fn picosecond_clock() -> Clock {
     clock("picoseconds", Unit::Cycles, PICOSECONDS)
@@ -283,7 +287,7 @@ fn time_unit(unit: &str) -> Option<f64> {
 
 /// The figure of a row whose unit is not a unit of time.
 fn not_a_time(unit: &str) -> Figure {
-    Figure::Skipped(format!("`{unit}` is no time"))
+    Figure::Skipped(format!("`{unit}` is not a unit of time"))
 }
 
 /// Adds a row to the source of its process. Processes are numbered from 0 without gaps; the first
@@ -303,8 +307,8 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     }
 }
 
-/// A time as a sample of [`picosecond_clock`]; `None` when it is negative, no number, or longer
-/// than 213 days.
+/// A time as a sample of [`picosecond_clock`]; `None` if it is negative, not a number, or longer than
+/// 213 days.
 #[must_use]
 pub fn picoseconds(nanoseconds: f64) -> Option<Ticks> {
     let ticks = (nanoseconds * 1000.0).round();
@@ -313,23 +317,23 @@ pub fn picoseconds(nanoseconds: f64) -> Option<Ticks> {
         .then_some(Ticks(ticks as u64))
 }
 
-/// Samples in ticks, which may have fractions; these are rounded. Where one of them is negative or
-/// beyond 64 bits, what they are as a whole, because only a summary can hold such.
+/// Samples in ticks, rounded to integers. If a sample is negative or exceeds 64 bits, the result is a
+/// summary, because a histogram cannot hold such a sample.
 fn samples(ticks: &[f64]) -> Figure {
     let in_range = |ticks: &f64| (0.0..u64::MAX as f64).contains(&ticks.round());
     if ticks.is_empty() {
         return Figure::Failed("no samples".to_owned());
     }
     if ticks.iter().all(in_range) {
-        let one = |ticks: &f64| (Ticks(ticks.round() as u64), 1);
-        return Figure::Samples(ticks.iter().map(one).collect());
+        let single = |ticks: &f64| (Ticks(ticks.round() as u64), 1);
+        return Figure::Samples(ticks.iter().map(single).collect());
     }
-    if let Some(wild) = ticks.iter().find(|ticks| !ticks.is_finite()) {
-        return Figure::Failed(format!("a sample is {wild}"));
+    if let Some(infinite) = ticks.iter().find(|ticks| !ticks.is_finite()) {
+        return Figure::Failed(format!("a sample is {infinite}"));
     }
     Figure::Summary(Stat {
         samples: ticks.len() as u64,
-        mean: Some(ticks.iter().map(|one| one / ticks.len() as f64).sum()),
+        mean: Some(ticks.iter().map(|tick| tick / ticks.len() as f64).sum()),
         median: None,
         min: ticks.iter().copied().reduce(f64::min),
         max: ticks.iter().copied().reduce(f64::max),
@@ -337,12 +341,12 @@ fn samples(ticks: &[f64]) -> Figure {
     })
 }
 
-/// What a file turned out to be.
+/// The contents of an imported file.
 #[derive(Debug)]
 pub struct Imported {
     /// Its format.
     pub format: &'static Format,
-    /// What it tells.
+    /// Its processes or boots.
     pub sources: Vec<Source>,
 }
 
@@ -351,51 +355,53 @@ pub struct Imported {
 pub enum Problem {
     /// Reading failed.
     Io(io::Error),
-    /// It has none of the formats; some of it may not have been read.
+    /// It has no known format; damaged lines were not read.
     Unknown(Damage),
-    /// It has several of them.
+    /// It has several formats.
     Ambiguous(Vec<&'static Format>),
-    /// It is of this format, and broken.
+    /// It has this format, with this error.
     Broken(&'static Format, String),
-    /// It looks like JSON and is none.
+    /// It looks like JSON and is not valid JSON.
     NotJson(serde_json::Error),
     /// It is a JSON document of more than 256 MiB.
     TooLong,
-    /// It holds more results than a run can.
+    /// It has more results than a run can hold.
     TooMany(&'static Format),
-    /// It is packed; this unpacks it.
-    Packed(&'static str),
+    /// It is compressed; this command decompresses it.
+    Compressed(&'static str),
     /// It is UTF-16.
     Utf16,
 }
 
-/// Lines that were not read because they cannot be whole.
+/// Lines that were not read because they may be incomplete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// How many hold NUL bytes, from the first line of a result on: a file was not written whole.
-    pub nul: u64,
-    /// The last one, if it does not end: nobody knows what is missing of it. Else empty.
-    pub last: String,
+    /// Number of lines with NUL bytes, counted from the first line of a result on. A file has such
+    /// lines if it was not completely written.
+    pub nul_lines: u64,
+    /// An excerpt of the last line if it has no line end, because its rest may be missing. Otherwise
+    /// empty.
+    pub unterminated: String,
 }
 
 impl Damage {
-    /// What it is, in one sentence each.
+    /// A sentence for each kind of damage.
     fn sentences(&self) -> impl Iterator<Item = String> {
-        let nul = (self.nul > 0).then(|| {
-            let lines = self.nul;
-            format!("lines with NUL bytes, which are not read: {lines} (tr -d '\\000' removes NUL)")
+        let nul = (self.nul_lines > 0).then(|| {
+            let lines = plural(self.nul_lines, "line");
+            format!("ignored {lines} with NUL bytes (tr -d '\\000' removes NUL)")
         });
-        let last = (!self.last.is_empty()).then(|| {
-            let last = &self.last;
-            format!("the last line has no line end, so it may be cut and is not read: `{last}`")
+        let last = (!self.unterminated.is_empty()).then(|| {
+            let last = &self.unterminated;
+            format!("ignored the last line, which has no line end and may be truncated: `{last}`")
         });
         nul.into_iter().chain(last)
     }
 
-    /// Says it of the last source, which is then not whole.
-    fn tell(&self, sources: &mut [Source]) {
+    /// Marks the last source as incomplete.
+    fn report_in(&self, sources: &mut [Source]) {
         for sentence in self.sentences() {
-            text::cut(sources, &sentence);
+            text::mark_incomplete(sources, &sentence);
         }
     }
 }
@@ -411,7 +417,7 @@ impl fmt::Display for Problem {
         match self {
             Problem::Io(error) => write!(f, "cannot be read: {error}"),
             Problem::Unknown(damage) => {
-                f.write_str("neither a run of kernmark nor a format that is known")?;
+                f.write_str("not a kernmark run, and no known format")?;
                 damage
                     .sentences()
                     .try_for_each(|sentence| write!(f, "; {sentence}"))
@@ -420,47 +426,46 @@ impl fmt::Display for Problem {
                 let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
                 write!(
                     f,
-                    "results of more than one format: {}; --as says which to read",
+                    "results in more than one format: {}; choose one with --as",
                     names.join(", ")
                 )
             }
             Problem::Broken(format, why) => write!(f, "{}: {why}", format.name),
-            Problem::NotJson(error) => write!(f, "looks like JSON and is broken: {error}"),
+            Problem::NotJson(error) => write!(f, "looks like JSON but is invalid: {error}"),
             Problem::TooLong => write!(
                 f,
-                "a JSON document of more than {} MiB; split it",
-                LONGEST_DOCUMENT >> 20
+                "the JSON document is larger than {} MiB; split it",
+                MAX_DOCUMENT_BYTES >> 20
             ),
             Problem::TooMany(format) => write!(
                 f,
-                "{}: more than {MOST_ROWS} results of one process or boot, or {MOST_ROWS_OF_ALL} \
-                 of all; split it",
+                "{}: more than {MAX_ROWS} results of one process or boot, or more than \
+                 {MAX_TOTAL_ROWS} in total; split it",
                 format.name
             ),
-            Problem::Packed(unpack) => {
-                write!(f, "it is packed: {unpack} FILE | kernmark show -")
+            Problem::Compressed(decompress) => {
+                write!(f, "the file is compressed: {decompress} FILE | kernmark show -")
             }
             Problem::Utf16 => f.write_str(
-                "it is UTF-16, as PowerShell's `>` writes: iconv -f UTF-16 -t UTF-8 FILE | \
+                "the file is UTF-16, as PowerShell's `>` writes it: iconv -f UTF-16 -t UTF-8 FILE | \
                  kernmark show -",
             ),
         }
     }
 }
 
-/// Most rows of one source, and of all: a run keeps a few kilobytes of each that has an id of its
-/// own.
-const MOST_ROWS: usize = 200_000;
-const MOST_ROWS_OF_ALL: usize = 2_000_000;
+/// Most rows of one source, and of all sources of a file. A run keeps a few kilobytes for each id.
+const MAX_ROWS: usize = 200_000;
+const MAX_TOTAL_ROWS: usize = 2_000_000;
 
-/// Most bytes of a document, which is read whole.
-const LONGEST_DOCUMENT: u64 = 256 << 20;
+/// Most bytes of a JSON document, which is read into memory.
+const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
 
-/// Bytes of an input that tell what it is.
-const BEGINNING: u64 = 512;
+/// Bytes at the start of a file that are inspected to find its kind.
+const INSPECTED_BYTES: u64 = 512;
 
-/// What packed files begin with, and what unpacks them.
-const PACKED: [(&[u8], &str); 5] = [
+/// The first bytes of compressed files, and the command that decompresses them.
+const COMPRESSED: [(&[u8], &str); 5] = [
     (b"\x1f\x8b", "gzip -dc"),
     (b"\x28\xb5\x2f\xfd", "zstd -dc"),
     (b"\xfd7zXZ\0", "xz -dc"),
@@ -468,80 +473,81 @@ const PACKED: [(&[u8], &str); 5] = [
     (b"PK\x03\x04", "unzip -p"),
 ];
 
-/// What some editors put in front of UTF-8.
+/// Some editors start a UTF-8 file with this.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads a file of another tool: of the format `wanted`, or of the one that it has.
+/// Reads a result file of another tool, in the format `wanted` or else in the format that is found.
 ///
-/// Logs are read line by line, in memory that does not grow with them. A JSON document is read
-/// whole.
+/// Logs are read line by line, in memory that does not grow with the log. A JSON document is read
+/// into memory.
 ///
 /// # Errors
 ///
-/// It cannot be read, has no known format, several, or is broken.
+/// The file cannot be read, has no known format or several, or is invalid.
 pub fn read(input: &mut dyn BufRead, wanted: Option<&'static Format>) -> Result<Imported, Problem> {
-    read_beside(input, wanted, &mut |_| false)
+    read_unclaimed(input, wanted, &mut |_| false)
 }
 
-/// The same of what may be something else: each line of the input is first shown to `other`, and
-/// those that it takes are no results. So a pipe, which can be read but once, is looked through for
-/// both.
+/// Like [`read`], but passes each line to `claims` first and ignores the lines for which it returns
+/// true. So one pass over a pipe can look for results and for something else.
 ///
 /// # Errors
 ///
 /// As [`read`].
-pub fn read_beside(
+pub fn read_unclaimed(
     input: &mut dyn BufRead,
     wanted: Option<&'static Format>,
-    other: &mut dyn FnMut(&[u8]) -> bool,
+    claims: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Result<Imported, Problem> {
     let formats: Vec<&'static Format> = match wanted {
         Some(format) => vec![format],
         None => FORMATS.to_vec(),
     };
-    // A pipe may give its first bytes one by one.
-    let mut beginning = Vec::new();
-    input.take(BEGINNING).read_to_end(&mut beginning)?;
-    if let Some(problem) = not_text(&beginning) {
+    // A pipe may deliver its first bytes one by one.
+    let mut start = Vec::new();
+    input.take(INSPECTED_BYTES).read_to_end(&mut start)?;
+    if let Some(problem) = not_text(&start) {
         return Err(problem);
     }
-    let text = beginning.strip_prefix(BYTE_ORDER_MARK);
-    let beginning = text.unwrap_or(&beginning);
-    let is_json = looks_like_json(beginning);
-    let mut input = beginning.chain(input);
+    let text = start.strip_prefix(BYTE_ORDER_MARK);
+    let start = text.unwrap_or(&start);
+    let is_json = looks_like_json(start);
+    let mut input = start.chain(input);
     if is_json {
         let mut text = Vec::new();
-        input.take(LONGEST_DOCUMENT + 1).read_to_end(&mut text)?;
-        if text.len() as u64 > LONGEST_DOCUMENT {
+        input.take(MAX_DOCUMENT_BYTES + 1).read_to_end(&mut text)?;
+        if text.len() as u64 > MAX_DOCUMENT_BYTES {
             return Err(Problem::TooLong);
         }
         for line in text.split(|byte| *byte == b'\n') {
-            other(line);
+            claims(line);
         }
         let document = json::document(&text).map_err(Problem::NotJson)?;
         return read_document(&document, &formats, wanted.is_some());
     }
-    read_lines(&mut input, &formats, other)
+    read_lines(&mut input, &formats, claims)
 }
 
-/// Why something that begins so is no text that can be read.
-fn not_text(beginning: &[u8]) -> Option<Problem> {
-    let packed = PACKED.iter().find(|(mark, _)| beginning.starts_with(mark));
-    if let Some((_, unpack)) = packed {
-        return Some(Problem::Packed(unpack));
+/// The problem of a file that starts with these bytes, if it is not readable text.
+fn not_text(start: &[u8]) -> Option<Problem> {
+    let compressed = COMPRESSED
+        .iter()
+        .find(|(magic, _)| start.starts_with(magic));
+    if let Some((_, decompress)) = compressed {
+        return Some(Problem::Compressed(decompress));
     }
-    let is_marked = beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff");
-    // ASCII in 16 bits has a NUL in every other place, and only there.
+    let is_marked = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff");
+    // In UTF-16, ASCII text has a NUL in every other byte and nowhere else.
     let nul_in = |place: usize| {
-        let mut bytes = beginning.iter().skip(place).step_by(2);
+        let mut bytes = start.iter().skip(place).step_by(2);
         bytes.len() > 1 && bytes.all(|byte| *byte == 0)
     };
     let is_unmarked = nul_in(0) != nul_in(1);
     (is_marked || is_unmarked).then_some(Problem::Utf16)
 }
 
-/// Whether a file starts as a JSON document of results does: with an object, or an array of such.
-/// A log may start with a bracket, too.
+/// Whether a file starts like a JSON document of results: with an object or an array of objects. A
+/// log may start with a bracket, too.
 fn looks_like_json(start: &[u8]) -> bool {
     match start.trim_ascii_start().split_first() {
         Some((b'{', rest)) => matches!(rest.trim_ascii_start().first(), Some(b'"' | b'}')),
@@ -550,10 +556,10 @@ fn looks_like_json(start: &[u8]) -> bool {
     }
 }
 
-/// What was imported, unless it is more than a run can hold.
-fn bounded(imported: Imported) -> Result<Imported, Problem> {
+/// Rejects more rows than a run can hold.
+fn limited(imported: Imported) -> Result<Imported, Problem> {
     let rows = imported.sources.iter().map(|source| source.rows.len());
-    if rows.clone().any(|rows| rows > MOST_ROWS) || rows.sum::<usize>() > MOST_ROWS_OF_ALL {
+    if rows.clone().any(|rows| rows > MAX_ROWS) || rows.sum::<usize>() > MAX_TOTAL_ROWS {
         return Err(Problem::TooMany(imported.format));
     }
     Ok(imported)
@@ -570,13 +576,13 @@ fn read_document(
     let fitting: Vec<_> = candidates
         .filter(|(_, document_format)| is_wanted || (document_format.fits)(document))
         .collect();
-    let (format, document_format) = one_of(fitting, |(format, _)| format)?;
+    let (format, document_format) = exactly_one(fitting, |(format, _)| format)?;
     let sources = (document_format.read)(document).map_err(|why| Problem::Broken(format, why))?;
-    bounded(Imported { format, sources })
+    limited(Imported { format, sources })
 }
 
-/// The one that there is.
-fn one_of<T>(mut found: Vec<T>, format: fn(&T) -> &'static Format) -> Result<T, Problem> {
+/// The only element.
+fn exactly_one<T>(mut found: Vec<T>, format: fn(&T) -> &'static Format) -> Result<T, Problem> {
     match found.len() {
         0 => Err(Problem::Unknown(Damage::default())),
         1 => Ok(found.remove(0)),
@@ -584,8 +590,8 @@ fn one_of<T>(mut found: Vec<T>, format: fn(&T) -> &'static Format) -> Result<T, 
     }
 }
 
-/// A format of which a first line was seen.
-struct Begun {
+/// A format whose first line was found.
+struct Active {
     format: &'static Format,
     lines: &'static Lines,
     reader: Box<dyn Reader>,
@@ -594,47 +600,47 @@ struct Begun {
 fn read_lines(
     input: &mut dyn BufRead,
     formats: &[&'static Format],
-    other: &mut dyn FnMut(&[u8]) -> bool,
+    claims: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Result<Imported, Problem> {
-    let mut waiting: Vec<(&'static Format, &'static Lines)> = formats
+    let mut inactive: Vec<(&'static Format, &'static Lines)> = formats
         .iter()
         .filter_map(|format| Some((*format, format.lines.as_ref()?)))
         .collect();
-    let signs = waiting.iter().flat_map(|(_, lines)| lines.signs);
-    // All signs at once: most lines of a log hold none.
-    let any_sign = AhoCorasick::new(signs).expect("the signs are few");
-    let mut begun: Vec<Begun> = Vec::new();
+    let start_marks = inactive.iter().flat_map(|(_, lines)| lines.start_marks);
+    // One search for all marks, because most lines of a log contain none.
+    let any_mark = AhoCorasick::new(start_marks).expect("the marks are few");
+    let mut active: Vec<Active> = Vec::new();
     let mut found: Vec<(&'static Format, Vec<Source>)> = Vec::new();
     let mut damage = Damage::default();
-    let mut splitter = Splitter::new(input);
+    let mut splitter = LineSplitter::new(input);
     let mut line = Vec::new();
     while let Some(end) = splitter.next(&mut line)? {
-        if other(&line) {
+        if claims(&line) {
             continue;
         }
         if memchr(0, &line).is_some() {
-            damage.nul += 1;
-            // Lines may be missing here. What follows is not taken for what went on before.
-            for one in begun.drain(..) {
-                waiting.push((one.format, one.lines));
-                add(&mut found, one, &damage);
+            damage.nul_lines += 1;
+            // Lines may be missing here, so what follows does not continue what came before.
+            for reader in active.drain(..) {
+                inactive.push((reader.format, reader.lines));
+                finish_reader(&mut found, reader, &damage);
             }
             continue;
         }
         let text = std::str::from_utf8(&line)
             .map_or_else(|_| String::from_utf8_lossy(&line), Cow::Borrowed);
-        let text = text::shown(&text);
-        let text = text::without_prefix(&text);
-        if !waiting.is_empty() && any_sign.is_match(text) {
-            waiting.retain(|(format, lines)| {
-                let starts = lines.signs.iter().any(|sign| text.contains(sign));
+        let text = text::without_escapes(&text);
+        let text = text::without_prefixes(&text);
+        if !inactive.is_empty() && any_mark.is_match(text) {
+            inactive.retain(|(format, lines)| {
+                let starts = lines.start_marks.iter().any(|mark| text.contains(mark));
                 if starts {
-                    if begun.is_empty() && found.is_empty() {
-                        // A serial line gives NUL bytes, too, before a board starts.
-                        damage.nul = 0;
+                    if active.is_empty() && found.is_empty() {
+                        // A serial line also delivers NUL bytes before a board starts.
+                        damage.nul_lines = 0;
                     }
                     let reader = (lines.reader)();
-                    begun.push(Begun {
+                    active.push(Active {
                         format,
                         lines,
                         reader,
@@ -643,39 +649,40 @@ fn read_lines(
                 !starts
             });
         }
-        let is_cut = end == End::Input && !text.trim().is_empty() && !text::is_prompt(text);
-        if is_cut {
-            damage.last = text::excerpt(text);
+        let is_unterminated =
+            end == LineEnd::Input && !text.trim().is_empty() && !text::is_prompt(text);
+        if is_unterminated {
+            damage.unterminated = text::excerpt(text);
         }
-        for Begun { reader, .. } in &mut begun {
-            if !is_cut || reader.is_whole(text) {
+        for Active { reader, .. } in &mut active {
+            if !is_unterminated || reader.accepts_unterminated(text) {
                 reader.line(text);
-                // What one of them knows to be whole is no result of another.
-                damage.last.clear();
+                // A line that one reader accepts is not a truncated result of another.
+                damage.unterminated.clear();
             }
         }
     }
-    for one in begun {
-        add(&mut found, one, &damage);
+    for reader in active {
+        finish_reader(&mut found, reader, &damage);
     }
     if found.is_empty() {
         return Err(Problem::Unknown(damage));
     }
-    let (format, sources) = one_of(found, |(format, _)| format)?;
-    bounded(Imported { format, sources })
+    let (format, sources) = exactly_one(found, |(format, _)| format)?;
+    limited(Imported { format, sources })
 }
 
-/// Ends a reader and adds what it has found, with what is wrong up to here.
-fn add(found: &mut Vec<(&'static Format, Vec<Source>)>, begun: Begun, damage: &Damage) {
-    let mut sources = begun.reader.finish();
-    damage.tell(&mut sources);
+/// Finishes a reader and adds its sources, with the damage so far.
+fn finish_reader(found: &mut Vec<(&'static Format, Vec<Source>)>, active: Active, damage: &Damage) {
+    let mut sources = active.reader.finish();
+    damage.report_in(&mut sources);
     match found
         .iter_mut()
-        .find(|(format, _)| format.name == begun.format.name)
+        .find(|(format, _)| format.name == active.format.name)
     {
         Some((_, known)) => known.extend(sources),
         None if sources.is_empty() => {}
-        None => found.push((begun.format, sources)),
+        None => found.push((active.format, sources)),
     }
 }
 
@@ -685,7 +692,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_log_that_starts_with_a_bracket_is_no_json() {
+    fn log_that_starts_with_bracket_is_not_json() {
         for (start, is_json) in [
             ("  {\n \"a\": 1}", true),
             ("[ {\"a\": 1}]", true),
@@ -699,7 +706,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_no_format_or_broken_is_an_error_that_says_so() {
+    fn unknown_and_invalid_input_are_errors() {
         let read = |text: &str| read(&mut text.as_bytes(), None).unwrap_err();
         assert!(matches!(read("nothing\n"), Problem::Unknown(_)));
         assert!(matches!(read("{\"a\": 1}"), Problem::Unknown(_)));
@@ -710,12 +717,12 @@ mod tests {
         };
         assert_eq!(
             (format.name, why.as_str()),
-            ("hyperfine", "results[0].times[0]: no number")
+            ("hyperfine", "results[0].times[0]: not a number")
         );
     }
 
     #[test]
-    fn a_mark_of_the_byte_order_does_no_harm() {
+    fn byte_order_mark_is_ignored() {
         let text = "\u{feff}{\"results\": [{\"command\": \"a\", \"mean\": 1, \"times\": [1.5]}]}";
         let imported = read(&mut text.as_bytes(), None).unwrap();
         let samples = Histogram::from_iter([(Ticks(1_500_000_000_000), 1)]);
@@ -724,17 +731,17 @@ mod tests {
     }
 
     #[test]
-    fn more_results_than_a_run_can_hold_are_refused() {
+    fn too_many_results_are_rejected() {
         let row = |at: usize| format!("a{at}: 1 microseconds\n");
-        let rows: String = (0..=MOST_ROWS).map(row).collect();
+        let rows: String = (0..=MAX_ROWS).map(row).collect();
         let log = format!("Simple syscall: 1 microseconds\n{rows}");
         let problem = read(&mut log.as_bytes(), None).unwrap_err();
         assert!(matches!(problem, Problem::TooMany(_)), "{problem}");
-        assert!(problem.to_string().ends_with("of all; split it"));
+        assert!(problem.to_string().ends_with("in total; split it"));
     }
 
     #[test]
-    fn picoseconds_are_never_negative_and_never_wrap() {
+    fn picoseconds_reject_negative_and_huge_times() {
         assert_eq!(picoseconds(1.2345), Some(Ticks(1235)));
         for nanoseconds in [-1.0, f64::NAN, f64::INFINITY, 1e17] {
             assert_eq!(picoseconds(nanoseconds), None, "{nanoseconds}");
@@ -742,10 +749,10 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_formats_are_words_and_each_another() {
+    fn format_names_are_unique_words() {
         for (at, format) in FORMATS.iter().enumerate() {
-            let is_name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-            assert!(format.name.bytes().all(is_name), "{}", format.name);
+            let is_allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+            assert!(format.name.bytes().all(is_allowed), "{}", format.name);
             assert!(FORMATS[..at].iter().all(|other| other.name != format.name));
             assert!(format.lines.is_some() || format.document.is_some());
         }
@@ -753,7 +760,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
             let _ = read(&mut bytes.as_slice(), None);
         }
     }

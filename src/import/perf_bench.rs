@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! perf bench, of Linux 2.6.34 to 6.x: the default output of one benchmark, several, or `all`.
+//! perf bench of Linux 2.6.34 to 6.x: the default output of one benchmark, several, or `all`.
 //!
-//! - `# Running 'sched/pipe' benchmark:`, under `all` `# Running sched/pipe benchmark...`.
-//! - `# Executed 1000000 pipe operations between two processes`, since 6.4 `1,000,000`: how often.
+//! - `# Running 'sched/pipe' benchmark:`, with `all` `# Running sched/pipe benchmark...`.
+//! - `# Executed 1000000 pipe operations between two processes`, since 6.4 `1,000,000`: the number of
+//!   operations.
 //! - `2.230050 usecs/op`, the mean time of an operation: sched/pipe, sched/seccomp-notify,
 //!   syscall/*, breakpoint/*, uprobe/*.
-//! - `     Total time: 1.063 [sec]`; it is the figure of sched/messaging, which has no other.
+//! - `     Total time: 1.063 [sec]`: the figure of sched/messaging, which prints no other.
 //! - `[Run 3]: Wokeup 2 of 2 threads in 0.1160 ms` (futex/wake, /requeue, /wake-parallel): each run
-//!   is a sample, and the same without `[Run 3]: ` and with `(+-16.48%)` their mean; before 5.16 and
-//!   with `--silent` there is only that.
+//!   is a sample. Their mean has no `[Run 3]: ` but `(+-16.48%)`; before 5.16 and with `--silent` only
+//!   the mean is printed.
 //! - `Averaged 3848704 operations/sec (+- 38.83%), total secs = 1` (futex/hash, futex/lock-pi,
-//!   epoll/*) is a rate over threads that hinder each other or do more than one thing, and
-//!   `23.818598 GB/sec` (mem/memcpy, mem/memset) a bandwidth: no times, so they are skipped.
-//! - What numa/mem prints is of bandwidths, and that of internals/* and `mem/find_bit` is of perf's own
-//!   code: these are skipped, too.
+//!   epoll/*): a rate over threads that contend or do several things. `23.818598 GB/sec` (mem/memcpy,
+//!   mem/memset): a bandwidth. Neither is a time, so both are skipped.
+//! - numa/mem prints bandwidths; internals/* and `mem/find_bit` measure perf's own code. These are
+//!   skipped, too.
 //!
-//! `usecs/op/cpu`, `ops/sec`, and what is said of single threads, repeat the figures.
-//! With `--format=simple` only `all` names its benchmarks, and of an operation there is no time in
-//! it; sched/messaging is read. A benchmark that begins again is of another process; nothing marks
-//! the end of one, but a benchmark without a figure has failed or was cut off.
-//! What a benchmark says twice, or does not say at all, is of another one whose `# Running` the log
-//! lost: nothing is read until the next one, and the source is not whole.
+//! `usecs/op/cpu`, `ops/sec` and lines about single threads repeat the figures and are ignored. With
+//! `--format=simple` only `all` names its benchmarks, and the output has no time of an operation;
+//! sched/messaging is read. A benchmark that starts again belongs to another process. Processes have no end
+//! mark, but a benchmark without a figure failed or is incomplete. A line that occurs twice, or that the
+//! benchmark never prints, belongs to another benchmark whose `# Running` line is missing. Lines up to the
+//! next such line are then ignored, and the source is incomplete.
 
 use super::text::{figure, number};
 use super::{
@@ -31,13 +32,13 @@ use super::{
 use crate::stream::histogram::Histogram;
 use crate::stream::run::Stat;
 
-/// What perf bench prints.
+/// The output of perf bench.
 pub const FORMAT: Format = Format {
     name: "perf-bench",
     about: "perf bench, one benchmark or all",
-    mark: "`# Running 'sched/pipe' benchmark:`",
+    recognised_by: "`# Running 'sched/pipe' benchmark:`",
     lines: Some(Lines {
-        signs: &[RUNNING],
+        start_marks: &[RUNNING],
         reader: || Box::new(Log::default()),
     }),
     document: None,
@@ -45,14 +46,13 @@ pub const FORMAT: Format = Format {
 
 const RUNNING: &str = "# Running ";
 
-/// The one benchmark whose figure is its total time.
+/// The only benchmark whose figure is its total time.
 const MESSAGING: &str = "sched/messaging";
 
-/// Collections that never say `usecs/op`.
+/// Collections that never print `usecs/op`.
 const NO_OPERATIONS: [&str; 5] = ["epoll/", "futex/", "internals/", "mem/", "numa/"];
 
-/// Figures without a time of an operation.
-const NO_TIMES: [&str; 4] = ["GB/sec", "MB/sec", "KB/sec", "B/sec"];
+const BANDWIDTH_UNITS: [&str; 4] = ["GB/sec", "MB/sec", "KB/sec", "B/sec"];
 
 #[derive(Default)]
 struct Log {
@@ -60,19 +60,19 @@ struct Log {
     bench: Option<Bench>,
 }
 
-/// A benchmark that is being read.
+/// The current benchmark.
 struct Bench {
     /// Collection and benchmark: `sched/pipe`.
     name: String,
-    /// The variant of mem/memcpy and mem/memset that is being measured.
+    /// The current variant of mem/memcpy and mem/memset.
     function: String,
     executed: Option<u64>,
     total: Option<Figure>,
-    /// Whether the time of an operation follows the total.
-    goes_on: bool,
+    /// The time of an operation must follow the total.
+    expects_time: bool,
     runs: Vec<Result<f64, String>>,
     rows: Vec<Row>,
-    /// What follows is of another benchmark, nobody knows which.
+    /// The following lines belong to an unknown benchmark.
     is_over: bool,
 }
 
@@ -90,7 +90,7 @@ impl Reader for Log {
 
     fn finish(mut self: Box<Self>) -> Vec<Source> {
         if let Some(bench) = &mut self.bench {
-            if bench.goes_on {
+            if bench.expects_time {
                 bench.total = None;
             }
         }
@@ -106,18 +106,18 @@ fn benchmark(text: &str) -> Option<&str> {
         .strip_suffix(" benchmark:")
         .or_else(|| text.strip_suffix(" benchmark..."))?
         .trim_matches('\'');
-    let is_one = name.contains('/') && !name.contains(char::is_whitespace);
-    is_one.then_some(name)
+    let is_valid = name.contains('/') && !name.contains(char::is_whitespace);
+    is_valid.then_some(name)
 }
 
 impl Log {
     fn begin(&mut self, name: &str) {
-        let of_it = |row: &Row| {
+        let is_same = |row: &Row| {
             let rest = row.name.strip_prefix(name);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         };
         let last = self.sources.last();
-        if last.is_none_or(|source| source.rows.iter().any(of_it)) {
+        if last.is_none_or(|source| source.rows.iter().any(is_same)) {
             self.sources
                 .push(Source::of_times("perf bench", Vec::new()));
         }
@@ -126,7 +126,7 @@ impl Log {
             function: String::new(),
             executed: None,
             total: None,
-            goes_on: false,
+            expects_time: false,
             runs: Vec::new(),
             rows: Vec::new(),
             is_over: false,
@@ -138,7 +138,7 @@ impl Log {
             let why = if bench.is_over {
                 let line = RUNNING.trim_end();
                 Some(format!(
-                    "a line `{line}` after that of {} is missing",
+                    "the next `{line}` line after that of {} is missing",
                     bench.name
                 ))
             } else if bench.runs.is_empty() {
@@ -147,7 +147,7 @@ impl Log {
                 Some(format!("the mean of the runs of {} is missing", bench.name))
             };
             if let Some(why) = why {
-                source.cut.get_or_insert(why);
+                source.incomplete.get_or_insert(why);
             }
             source.rows.extend(bench.end());
         }
@@ -176,7 +176,7 @@ impl Bench {
             });
         } else if let Some((_, time)) = line.split_once("Total time: ") {
             self.is_over = self.total.is_some();
-            self.goes_on = !self.is_messaging();
+            self.expects_time = !self.is_messaging();
             if let (false, Some(seconds)) = (self.is_over, time.trim_end().strip_suffix(" [sec]")) {
                 self.total = Some(total(line, seconds));
             }
@@ -184,12 +184,12 @@ impl Bench {
             if text.trim().is_empty() {
                 self.rate(rate);
             }
-        } else if let Some(unit) = NO_TIMES
+        } else if let Some(unit) = BANDWIDTH_UNITS
             .iter()
             .find(|unit| line.trim_end().ends_with(*unit))
         {
             let name = format!("{} {}", self.name, self.function);
-            let why = format!("{unit} is no time");
+            let why = format!("{unit} is not a time");
             self.push(Row::new(name.trim_end(), Figure::Skipped(why)));
         } else if line.contains("]: ") || line.contains(" in ") {
             self.run(line);
@@ -200,18 +200,18 @@ impl Bench {
         }
     }
 
-    /// Its figure is its total time, as of no other.
+    /// Whether the figure is the total time.
     fn is_messaging(&self) -> bool {
         self.name == MESSAGING
     }
 
-    /// Whether it may say how many operations it executed, and how long one took.
+    /// Whether the benchmark prints the number of operations and the time of one.
     fn has_operations(&self) -> bool {
         let mut others = NO_OPERATIONS.iter();
         !self.is_messaging() && others.all(|collection| !self.name.starts_with(collection))
     }
 
-    /// Takes a row, unless there is one of the same name: then it is of another benchmark.
+    /// Adds a row. If there already is one of the same name, it belongs to another benchmark.
     fn push(&mut self, row: Row) {
         self.is_over |= self.rows.iter().any(|known| known.name == row.name);
         if !self.is_over {
@@ -263,7 +263,7 @@ impl Bench {
             "ADD" | "MOD" | "DEL" => format!("{} {what}", self.name),
             _ => self.name.clone(),
         };
-        let why = "a rate over all threads, no time of an operation".to_owned();
+        let why = "a rate over all threads, not the time of an operation".to_owned();
         self.push(Row::new(&name, Figure::Skipped(why)));
     }
 
@@ -274,12 +274,12 @@ impl Bench {
                     Figure::Skipped("it measures perf's own code".to_owned())
                 }
                 _ if self.name.starts_with("numa/") => {
-                    Figure::Skipped("its figures are of bandwidths, no times".to_owned())
+                    Figure::Skipped("it prints bandwidths, not times".to_owned())
                 }
                 Some(total) if self.is_messaging() => total,
                 _ if !self.runs.is_empty() => samples(self.runs),
-                Some(_) => Figure::Skipped("it gives no time of an operation".to_owned()),
-                None => Figure::Failed("it has no result".to_owned()),
+                Some(_) => Figure::Skipped("it does not print the time of an operation".to_owned()),
+                None => Figure::Failed("no result".to_owned()),
             };
             self.rows.push(Row {
                 printed: Some(Printed::time("s", SECOND)),
@@ -290,7 +290,7 @@ impl Bench {
     }
 }
 
-/// The number that a line ends in.
+/// The number at the end of a line.
 fn last_number(text: &str) -> Result<f64, String> {
     number(text.split_ascii_whitespace().next_back().unwrap_or(""))
 }
@@ -302,17 +302,17 @@ fn total(line: &str, seconds: &str) -> Figure {
     )
 }
 
-/// Runs in nanoseconds, unless one of them is no time.
+/// Runs in nanoseconds as samples. They fail if one run is missing or not a time.
 fn samples(runs: Vec<Result<f64, String>>) -> Figure {
-    let one = |run: Result<f64, String>| {
+    let sample = |run: Result<f64, String>| {
         let nanoseconds = run?;
         let ticks = picoseconds(nanoseconds);
-        let wrong = || format!("{} ms is no time", nanoseconds / 1e6);
+        let wrong = || format!("{} ms is not a valid time", nanoseconds / 1e6);
         Ok((ticks.ok_or_else(wrong)?, 1))
     };
     match runs
         .into_iter()
-        .map(one)
+        .map(sample)
         .collect::<Result<Histogram, String>>()
     {
         Ok(histogram) => Figure::Samples(histogram),

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! pytest-benchmark: `--benchmark-json`, `--benchmark-save` and `--benchmark-autosave`, versions 3 to 5.
+//! pytest-benchmark, versions 3 to 5: the JSON of `--benchmark-json`, `--benchmark-save` and
+//! `--benchmark-autosave`.
 //!
-//! Of each of `benchmarks`: `fullname` and `stats`. With `--benchmark-json` and `--benchmark-save-data`
-//! `stats` has `data`, the mean time of an iteration in each round; these are samples of one process. Else
-//! `rounds`, `min`, `max`, `mean`, `median` and `stddev` are read. All are seconds. `group`, `extra_info` and
-//! `params` are not read, nor are quartiles, outliers and `ops`.
+//! Each of `benchmarks` has `fullname` and `stats`. With `--benchmark-json` and `--benchmark-save-data`,
+//! `stats` has `data`: the mean time of an iteration in each round, which are samples of one process.
+//! Otherwise `rounds`, `min`, `max`, `mean`, `median` and `stddev` are read. Times are in seconds. `group`,
+//! `extra_info`, `params`, quartiles, outliers and `ops` are not read.
 //!
-//! Of the file: `datetime`, `version` and of `machine_info` what says on what it ran.
+//! `datetime`, `version` and the system in `machine_info` become facts.
 
 use serde_json::Value;
 
@@ -19,7 +20,7 @@ use crate::stream::run::{Fact, Stat};
 pub const FORMAT: Format = Format {
     name: "pytest-benchmark",
     about: "pytest-benchmark's JSON",
-    mark: "a JSON object with `machine_info` and `benchmarks`",
+    recognised_by: "a JSON object with `machine_info` and `benchmarks`",
     lines: None,
     document: Some(Document { fits, read }),
 };
@@ -70,8 +71,8 @@ fn row(benchmark: &Object) -> Result<Row, String> {
             return Ok(Row::new(name, samples(&times)));
         }
     }
-    let time = |name: &str| Ok::<_, String>(stats.number_if_there(name)?.map(|time| time * SECOND));
-    let rounds = stats.number_if_there("rounds")?;
+    let time = |name: &str| Ok::<_, String>(stats.optional_number(name)?.map(|time| time * SECOND));
+    let rounds = stats.optional_number("rounds")?;
     let stat = Stat {
         mean: time("mean")?,
         median: time("median")?,
@@ -81,7 +82,7 @@ fn row(benchmark: &Object) -> Result<Row, String> {
         ..Stat::blank(rounds.map_or(1, |rounds| rounds as u64))
     };
     if stat.value().is_none() {
-        let why = "neither data nor mean and median".to_owned();
+        let why = "no data, mean or median".to_owned();
         return Ok(Row::new(name, Figure::Failed(why)));
     }
     Ok(Row::new(name, Figure::Summary(stat)))

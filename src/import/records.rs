@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What was imported as a record stream, so that it is kept, shown and compared like any run.
+//! Converts imported results to a record stream.
+//!
+//! In: [`Imported`]. Out: the lines of a stream, so imported results are saved, shown and compared like
+//! any run.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,14 +12,14 @@ use crate::stream::record;
 use crate::stream::run::{Fact, Run, Stat};
 use crate::stream::session::Reader;
 
-/// Most bytes of an id but for the number behind one that comes again: every record that has it
-/// has room for the rest.
-const LONGEST_ID: usize = 72;
+/// Most bytes of an id, without the number that makes a repeated name unique. It leaves room for the
+/// other fields in every record.
+const MAX_ID_BYTES: usize = 72;
 /// Most bytes of any other word.
-const LONGEST_WORD: usize = 40;
+const MAX_WORD_BYTES: usize = 40;
 
-/// Gives the lines of the stream of what was imported, each with its end, to `take`: `facts` of the
-/// file, then each source with what [`check`] left of its figures.
+/// Passes the lines of the stream, each with its line end, to `take`: the `facts` of the file, then
+/// each source. [`check`] has replaced wrong figures by reasons.
 pub fn write(imported: Imported, facts: &[Fact], take: &mut dyn FnMut(&[u8])) {
     let mut stream = Stream { take, next: 0 };
     for fact in facts {
@@ -28,7 +31,7 @@ pub fn write(imported: Imported, facts: &[Fact], take: &mut dyn FnMut(&[u8])) {
     }
 }
 
-/// What was imported as a run, without keeping its stream.
+/// Converts imported results to a run without keeping the stream.
 #[must_use]
 pub fn run(imported: Imported, facts: &[Fact]) -> Run {
     let mut reader = Reader::new();
@@ -38,7 +41,7 @@ pub fn run(imported: Imported, facts: &[Fact]) -> Run {
 
 struct Stream<'a> {
     take: &'a mut dyn FnMut(&[u8]),
-    /// The number that the session's next record has.
+    /// The sequence number of the next record.
     next: u64,
 }
 
@@ -58,13 +61,11 @@ impl Stream<'_> {
 
     fn source(&mut self, source: &Source, format: &str) {
         self.next = 0;
-        let told = |name: &str| {
-            let value = Fact::value_in(&source.facts, name);
-            value.map_or_else(|| "unknown".to_owned(), short_word)
-        };
+        let arch = Fact::value_in(&source.facts, "arch");
+        let arch = arch.map_or_else(|| "unknown".to_owned(), short_word);
         let hello = [
             ("port", format),
-            ("arch", &told("arch")),
+            ("arch", &arch),
             ("mode", "run"),
             ("clock", &short_word(&source.clock.name)),
             ("unit", source.clock.unit.name()),
@@ -79,14 +80,14 @@ impl Stream<'_> {
                 Some(&fact.value),
             );
         }
-        if let Some(why) = &source.cut {
+        if let Some(why) = &source.incomplete {
             self.record("info", &[("name", "cut_off")], Some(why));
         }
         for (row, id) in source.rows.iter().zip(ids(&source.rows)) {
             self.row(row, &id);
         }
-        match &source.cut {
-            Some(_) => self.record("cut", &[], Some("the source is not whole")),
+        match &source.incomplete {
+            Some(_) => self.record("cut", &[], Some("the source is incomplete")),
             None => self.record("bye", &[("records", &self.next.to_string())], None),
         }
     }
@@ -152,11 +153,11 @@ impl Stream<'_> {
             ("max", stat.max),
             ("deviation", stat.deviation),
         ];
-        // All five may be too long for one record.
+        // All five together may be too long for one record.
         for figures in [&middle[..], &others[..]] {
             let known = figures
                 .iter()
-                .filter_map(|(name, figure)| Some((*name, shown((*figure)?))));
+                .filter_map(|(name, figure)| Some((*name, decimal((*figure)?))));
             let known: Vec<(&str, String)> = known.collect();
             if !known.is_empty() {
                 let mut pairs = vec![("metric", id), ("samples", samples)];
@@ -167,21 +168,21 @@ impl Stream<'_> {
     }
 }
 
-/// A figure in at most 24 bytes: digits and a point.
-fn shown(figure: f64) -> String {
-    /// Below this a figure has more leading zeros than is worth keeping.
-    const LEAST: f64 = 1e-6;
+/// A figure as digits and a point, in at most 24 bytes.
+fn decimal(figure: f64) -> String {
+    /// Smaller figures are rounded to nine decimals, to limit their length.
+    const SMALL: f64 = 1e-6;
     if figure == 0.0 {
-        // Also what is 0 and has a sign.
+        // Also -0.
         return "0".to_owned();
     }
-    if figure < LEAST {
+    if figure < SMALL {
         return format!("{figure:.9}");
     }
     figure.to_string()
 }
 
-/// A text as the value of a key: no spaces, printable ASCII, not empty.
+/// A text as the value of a key: printable ASCII without spaces, not empty.
 fn word(text: &str) -> String {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let joined = words.join("_");
@@ -194,20 +195,20 @@ fn word(text: &str) -> String {
     }
 }
 
-/// A word that is no longer than it may be.
+/// A word of at most [`MAX_WORD_BYTES`].
 fn short_word(text: &str) -> String {
     let mut word = word(text);
-    word.truncate(LONGEST_WORD);
+    word.truncate(MAX_WORD_BYTES);
     word
 }
 
-/// Whether an id cannot hold a name; then the name travels beside it.
+/// Whether a name does not fit into an id. A record `title` then carries the name.
 fn is_too_long(name: &str) -> bool {
-    word(name).len() > LONGEST_ID
+    word(name).len() > MAX_ID_BYTES
 }
 
-/// The ids of rows, each another: their names with `_` for spaces; a name that comes again has its
-/// number behind it (`Port/Create/0#2`), one that is too long ends in its check sum.
+/// Unique ids of rows: their names with `_` for spaces. A repeated name gets a number
+/// (`Port/Create/0#2`); a name that is too long ends in its checksum.
 fn ids(rows: &[Row]) -> Vec<String> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let mut ids: HashSet<String> = HashSet::new();
@@ -216,7 +217,7 @@ fn ids(rows: &[Row]) -> Vec<String> {
             let mut name = word(&row.name);
             if is_too_long(&row.name) {
                 let sum = crc32fast::hash(name.as_bytes());
-                name.truncate(LONGEST_ID - 9);
+                name.truncate(MAX_ID_BYTES - 9);
                 name = format!("{name}~{sum:08x}");
             }
             let count = counts.entry(name.clone()).or_default();
@@ -260,12 +261,12 @@ mod tests {
                 hz: 1_000_000,
             },
             rows,
-            cut: None,
+            incomplete: None,
         }
     }
 
     #[test]
-    fn names_that_come_again_or_are_too_long_stay_apart() {
+    fn ids_are_unique() {
         let names = ["a b", "a b", "a_b#2", "", "x".repeat(200).leak()];
         let rows: Vec<Row> = names
             .iter()
@@ -273,22 +274,22 @@ mod tests {
             .collect();
         let ids = ids(&rows);
         assert_eq!(ids[..4], ["a_b", "a_b#2", "a_b#2#2", "?"]);
-        assert_eq!(ids[4].len(), LONGEST_ID);
+        assert_eq!(ids[4].len(), MAX_ID_BYTES);
     }
 
     #[test]
-    fn a_figure_is_digits_and_a_point() {
-        let texts = [-0.0, 0.0, 1e-300, 315.5, 1.1e19].map(shown);
+    fn figures_are_written_as_decimals() {
+        let texts = [-0.0, 0.0, 1e-300, 315.5, 1.1e19].map(decimal);
         let expected = ["0", "0", "0.000000000", "315.5", "11000000000000000000"];
         assert_eq!(texts, expected);
     }
 
     #[test]
-    fn what_was_cut_off_is_a_truncated_session_and_keeps_its_rows() {
+    fn incomplete_source_is_a_truncated_session_with_all_rows() {
         let samples = Histogram::from_iter([(Ticks(7), 2)]);
-        let mut cut = source(vec![Row::new("a", Figure::Samples(samples.clone()))]);
-        cut.cut = Some("no end mark, and why that matters is said at some length".repeat(9));
-        let run = written(vec![cut]);
+        let mut incomplete = source(vec![Row::new("a", Figure::Samples(samples.clone()))]);
+        incomplete.incomplete = Some("a long explanation of the missing end mark, ".repeat(12));
+        let run = written(vec![incomplete]);
         assert_eq!((run.damage.truncated, run.damage.damaged), (1, 0));
         assert_eq!(run.metrics[0].replicates[0].histogram, samples);
     }
@@ -330,7 +331,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_row_of_any_source_comes_back(
+        fn any_source_survives_the_round_trip(
             rows in prop::collection::vec((".{0,120}", ".{0,300}", figure()), 1..8),
             facts in prop::collection::vec((".{0,80}", ".{0,300}"), 0..3),
             clock in ".{0,80}",

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! rtla timerlat, of Linux 5.17 on: `hist` and `top`.
+//! rtla timerlat, since Linux 5.17: the output of `hist` and `top`.
 //!
 //! `rtla timerlat hist`:
 //!
 //! - `# RTLA timerlat histogram`, `# Time unit is microseconds (us)` (with `-n` nanoseconds),
 //!   `# Duration:   0 00:10:00`.
-//! - `Index   IRQ-000   Thr-000   Usr-000 ...`, what was measured on which CPU: until the handler of
-//!   the timer's interrupt, until the thread, until its return to user space.
-//! - `12   4   256 ...`: a value and how often it was measured; then `over:` (in no bin), `count:`,
-//!   `min:`, `avg:` (cut to an integer), `max:`. `-` where there is no sample.
-//! - Since 6.10 the same of all CPUs after `ALL:`; it is not read.
+//! - `Index   IRQ-000   Thr-000   Usr-000 ...`: what is measured on which CPU, the latency until the timer's
+//!   interrupt handler, until the thread, and until its return to user space.
+//! - `12   4   256 ...`: a value and its count in each column; then `over:` (samples outside the bins),
+//!   `count:`, `min:`, `avg:` (truncated to an integer), `max:`. `-` means no samples.
+//! - Since 6.10 `ALL:` follows with the same for all CPUs; it is not read.
 //!
-//! A bin is one unit wide, unless `-b` made it wider, which is not printed. So the bins are read as
-//! samples where all samples are in them and `min` and `max` are bins that hold some; else the
-//! summary counts.
+//! A bin is one unit wide unless `-b` is given, which the output does not show. So the bins are read as
+//! samples only if they contain all samples, and their minimum and maximum are `min` and `max`. Otherwise
+//! the summary is read.
 //!
-//! `rtla timerlat top`: `0 00:10:01   |   IRQ Timer Latency (us) ...`, then for each CPU `cur`,
-//! `min`, `avg` and `max` of the same, printed again and again while it runs: the last table counts.
-//! `#599979` is the number of samples of the thread; that of the others is the same but for one. `-` in
-//! all columns says that there is no sample.
+//! `rtla timerlat top` prints `0 00:10:01   |   IRQ Timer Latency (us) ...`, then `cur`, `min`, `avg` and
+//! `max` of the same latencies for each CPU. It repeats the table during the run; the last one is read.
+//! `#599979` is the number of samples of the thread; the other counts differ from it by at most one. `-` in
+//! all columns means no samples.
 //!
-//! Without their header (`--no-header`), index or summary they are not read. A row is named as its
-//! column in `hist`.
+//! Output without header (`--no-header`), index or summary is not read. Rows have the names of the
+//! columns in `hist`.
 
 use super::text::{figure, number, Unread};
 use super::{
@@ -33,13 +33,13 @@ use crate::stream::histogram::Histogram;
 use crate::stream::run::{Fact, Stat};
 use crate::stream::ticks::Ticks;
 
-/// What rtla timerlat prints.
+/// The output of rtla timerlat.
 pub const FORMAT: Format = Format {
     name: "rtla-timerlat",
     about: "rtla timerlat hist and top",
-    mark: "`# RTLA timerlat histogram`, or `IRQ Timer Latency (us)`",
+    recognised_by: "`# RTLA timerlat histogram`, or `IRQ Timer Latency (us)`",
     lines: Some(Lines {
-        signs: &[HISTOGRAM, TOP],
+        start_marks: &[HISTOGRAM, TOP],
         reader: || Box::new(Log::default()),
     }),
     document: None,
@@ -60,10 +60,10 @@ enum Table {
     Top(Top),
 }
 
-/// A histogram that is being read.
+/// The current histogram.
 #[derive(Default)]
 struct Hist {
-    /// Where in its line it begins: after what a console puts there.
+    /// The column in which it starts, after a console prefix.
     column: usize,
     is_in_nanoseconds: bool,
     duration: String,
@@ -82,12 +82,12 @@ struct Column {
     max: Option<String>,
 }
 
-/// The last table of top.
+/// The current table of `top`.
 struct Top {
     is_in_nanoseconds: bool,
     duration: String,
-    /// Those of the table before it.
-    before: Vec<Row>,
+    /// The rows of the previous table.
+    previous: Vec<Row>,
     rows: Vec<Row>,
 }
 
@@ -100,11 +100,11 @@ impl Reader for Log {
                 ..Hist::default()
             }));
         } else if let Some((before, after)) = line.split_once(TOP) {
-            // The same process shows its next table; another one begins at 0 again.
+            // The duration grows in the tables of one process; another process starts at 0.
             let duration = before.trim().trim_end_matches('|').trim();
             let is_later = |top: &Top| seconds(duration) > seconds(&top.duration);
-            let before = match self.table.take() {
-                Some(Table::Top(top)) if is_later(&top) => top.whole().0,
+            let previous = match self.table.take() {
+                Some(Table::Top(top)) if is_later(&top) => top.complete_table().0,
                 other => {
                     self.table = other;
                     self.end();
@@ -114,7 +114,7 @@ impl Reader for Log {
             self.table = Some(Table::Top(Top {
                 is_in_nanoseconds: after.starts_with("ns"),
                 duration: duration.to_owned(),
-                before,
+                previous,
                 rows: Vec::new(),
             }));
         } else if let Some(Table::Hist(hist)) = &mut self.table {
@@ -124,19 +124,19 @@ impl Reader for Log {
             }
         } else if let Some(Table::Top(top)) = &mut self.table {
             if line.contains('|') && line.contains('#') && top.line(line).is_none() {
-                self.unread.line(line);
+                self.unread.add(line);
             }
         }
     }
 
     fn finish(mut self: Box<Self>) -> Vec<Source> {
         self.end();
-        self.unread.tell(&mut self.sources);
+        self.unread.report_in(&mut self.sources);
         self.sources
     }
 }
 
-/// A duration as it is printed, `days hours:minutes:seconds`; 0 if it is none.
+/// Parses a duration, `days hours:minutes:seconds`; 0 if it is not one.
 fn seconds(duration: &str) -> u64 {
     let (days, rest) = duration.trim().split_once(' ').unwrap_or(("", ""));
     let parts = std::iter::once(days).chain(rest.split(':'));
@@ -149,25 +149,26 @@ fn seconds(duration: &str) -> u64 {
 }
 
 impl Log {
-    /// Ends the table that is being read.
+    /// Ends the current table.
     fn end(&mut self) {
-        let (is_in_nanoseconds, duration, rows, cut) = match self.table.take() {
+        let (is_in_nanoseconds, duration, rows, incomplete) = match self.table.take() {
             None => return,
             Some(Table::Hist(hist)) => {
-                let is_cut = hist.columns.iter().any(|column| column.max.is_none());
+                let is_incomplete = hist.columns.iter().any(|column| column.max.is_none());
                 let rows = hist
                     .columns
                     .iter()
                     .map(|column| column.row(hist.is_damaged));
                 let rows = rows.collect();
-                let cut = is_cut.then_some("its summary (`count:` to `max:`) is missing");
-                (hist.is_in_nanoseconds, hist.duration, rows, cut)
+                let why = is_incomplete.then_some("the summary (`count:` to `max:`) is missing");
+                (hist.is_in_nanoseconds, hist.duration, rows, why)
             }
             Some(Table::Top(top)) => {
                 let (is_in_nanoseconds, duration) = (top.is_in_nanoseconds, top.duration.clone());
-                let (rows, is_cut) = top.whole();
-                let cut = is_cut.then_some("its last table is cut off; the one before it is read");
-                (is_in_nanoseconds, duration, rows, cut)
+                let (rows, is_incomplete) = top.complete_table();
+                let why = is_incomplete
+                    .then_some("the last table is incomplete; the previous one is read");
+                (is_in_nanoseconds, duration, rows, why)
             }
         };
         if rows.is_empty() {
@@ -184,13 +185,13 @@ impl Log {
                 microsecond_clock()
             },
             rows,
-            cut: cut.map(str::to_owned),
+            incomplete: incomplete.map(str::to_owned),
         });
     }
 }
 
 impl Hist {
-    /// Takes a line; whether it is the last one.
+    /// Takes a line. Returns whether it is the last one.
     fn line(&mut self, line: &str) -> bool {
         if let Some(unit) = line.strip_prefix("# Time unit is ") {
             self.is_in_nanoseconds = unit.starts_with("nanoseconds");
@@ -250,25 +251,25 @@ impl Column {
     fn row(&self, is_damaged: bool) -> Row {
         let figure = match self.stat() {
             Err(why) => Figure::Failed(why),
-            Ok(None) => Figure::Failed("no sample".to_owned()),
+            Ok(None) => Figure::Failed("no samples".to_owned()),
             Ok(Some(_)) if is_damaged => {
                 Figure::Failed("a line of the histogram is damaged".to_owned())
             }
-            Ok(Some(stat)) if self.is_all(&stat) => Figure::Samples(self.bins.clone()),
+            Ok(Some(stat)) if self.has_all_samples(&stat) => Figure::Samples(self.bins.clone()),
             Ok(Some(stat)) => Figure::Summary(stat),
         };
         Row::new(&self.name, figure)
     }
 
-    /// The summary that is printed; none without samples.
+    /// The printed summary; `None` without samples.
     fn stat(&self) -> Result<Option<Stat>, String> {
         let (Some(count), Some(min), Some(avg), Some(max)) =
             (&self.count, &self.min, &self.avg, &self.max)
         else {
-            return Err("its summary is missing".to_owned());
+            return Err("the summary is missing".to_owned());
         };
         let samples = count.parse();
-        let samples = samples.map_err(|_| format!("`count: {count}` is no number"))?;
+        let samples = samples.map_err(|_| format!("`count: {count}` is not a number"))?;
         if samples == 0 {
             return Ok(None);
         }
@@ -279,8 +280,8 @@ impl Column {
         }))
     }
 
-    /// Whether the bins hold all samples, each at its value.
-    fn is_all(&self, stat: &Stat) -> bool {
+    /// Whether the bins contain all samples, and each bin is one unit wide.
+    fn has_all_samples(&self, stat: &Stat) -> bool {
         let ticks = |ticks: Option<Ticks>| ticks.map(|ticks| ticks.0 as f64);
         let sum: u128 = self
             .bins
@@ -288,7 +289,7 @@ impl Column {
             .map(|(ticks, count)| u128::from(ticks.0) * u128::from(count))
             .fold(0, u128::saturating_add);
         let mean = sum / u128::from(self.bins.total().max(1));
-        // Wider bins lie at multiples of their width.
+        // The values of wider bins are multiples of the width.
         let width = self.bins.iter().fold(0, |width, (ticks, _)| {
             greatest_common_divisor(width, ticks.0)
         });
@@ -302,27 +303,27 @@ impl Column {
 }
 
 impl Top {
-    /// The rows of the last table that is whole, and whether a later one is not: each has as many
-    /// CPUs as the one before.
-    fn whole(self) -> (Vec<Row>, bool) {
-        if self.rows.len() < self.before.len() {
-            (self.before, true)
+    /// The rows of the last complete table, and whether an incomplete one follows. A table is incomplete
+    /// if it has fewer rows than the previous one.
+    fn complete_table(self) -> (Vec<Row>, bool) {
+        if self.rows.len() < self.previous.len() {
+            (self.previous, true)
         } else {
             (self.rows, false)
         }
     }
 
-    /// `  0 #599979    |        0         0         0        64 | ...`: the values of a CPU.
+    /// Takes the values of a CPU: `  0 #599979    |        0         0         0        64 | ...`.
     fn line(&mut self, line: &str) -> Option<()> {
         let (cpu, values) = line.split_once('|')?;
         let (cpu, count) = cpu.split_once('#')?;
-        // A console's prefix may stand before the CPU.
+        // A console prefix may precede the CPU.
         let cpu = cpu
             .split_ascii_whitespace()
             .next_back()
             .map(str::parse::<u64>);
         let (cpu, samples) = (cpu?.ok()?, count.trim().parse().ok()?);
-        for (what, values) in ["IRQ", "Thr", "Usr"].iter().zip(values.split('|')) {
+        for (column, values) in ["IRQ", "Thr", "Usr"].iter().zip(values.split('|')) {
             let is_empty = values.split_ascii_whitespace().all(|value| value == "-");
             let mut values = values.split_ascii_whitespace().skip(1);
             let mut next = || number(values.next().unwrap_or(""));
@@ -334,9 +335,9 @@ impl Top {
                     ..Stat::of_mean(samples, avg)
                 })
             };
-            let name = format!("{what}-{cpu:03}");
+            let name = format!("{column}-{cpu:03}");
             let figure = if is_empty {
-                Figure::Skipped("no sample".to_owned())
+                Figure::Skipped("no samples".to_owned())
             } else {
                 figure(line, stat())
             };

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! rtos-benchmark (Zephyr project): the console's output.
+//! rtos-benchmark of the Zephyr project: its console output.
 //!
 //! All revisions since 2020 print the same on Zephyr, FreeRTOS, `NuttX`, RTEMS and `VxWorks`:
 //!
 //! - ` *** Starting! ***`, and at the end ` *** Done! ***`.
 //! - `** Mutex Stats [avg, min, max] in nanoseconds **`, the title of a section.
-//! - ` Lock (no owner)                         :    810,    810,   1150`, a row: its mean, least and
-//!   greatest, cut to whole nanoseconds, over as many samples as the build was told (it prints not
-//!   how many). Three times `n/a` where the port cannot do it.
-//! - On `VxWorks`, before that, `Rtos-benchmark Testing for ...` and what the system is.
+//! - ` Lock (no owner)                         :    810,    810,   1150`, a row: mean, minimum and
+//!   maximum, truncated to whole nanoseconds. The build sets the number of samples, which is not printed.
+//!   A row has `n/a` three times if the port does not support it.
+//! - On `VxWorks`, before that, `Rtos-benchmark Testing for ...` and lines about the system.
 //!
-//! The cost of reading the clock is subtracted from every sample, so that an unsigned value can
-//! wrap around; it is passed on as it stands. A point in a figure may mark thousands, so such a row
-//! has none.
+//! rtos-benchmark subtracts the cost of reading the clock from every sample, so its unsigned values can
+//! wrap around. They are passed on unchanged. A point in a figure may separate thousands, so such a row
+//! fails.
 //!
-//! Sections have rows of the same title (`Create`, `Send`), so a row's name is the title of its
-//! section, without the word `stats`, and its own: `Mutex: Lock (no owner)`.
+//! Several sections have rows of the same title (`Create`, `Send`). So a row is named after its section,
+//! without the word `stats`, and its title: `Mutex: Lock (no owner)`.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::text::{figure, number, whole, Unread};
+use super::text::{figure, number, without_point, Unread};
 use super::{Figure, Format, Lines, Printed, Reader, Row, Source, NANOSECOND};
 use crate::stream::run::{Fact, Stat};
 
-/// The console's output of rtos-benchmark.
+/// The console output of rtos-benchmark.
 pub const FORMAT: Format = Format {
     name: "rtos-benchmark",
     about: "rtos-benchmark of the Zephyr project, on any RTOS",
-    mark: "`** Thread stats [avg, min, max] in nanoseconds **`",
+    recognised_by: "`** Thread stats [avg, min, max] in nanoseconds **`",
     lines: Some(Lines {
-        signs: &[TITLE_END, VXWORKS],
+        start_marks: &[TITLE_END, VXWORKS],
         reader: || Box::new(Log::default()),
     }),
     document: None,
@@ -45,8 +45,8 @@ const START: &str = "*** Starting! ***";
 const END: &str = "*** Done! ***";
 const MARKS: [&str; 4] = [START, END, VXWORKS, TITLE_END];
 
-/// How figures are printed: an unsigned integer, of 32 bits in some ports.
-const NANOSECONDS: Printed = Printed {
+/// Figures are unsigned integers, of 32 bits in some ports.
+const PRINTED: Printed = Printed {
     is_unsigned: true,
     ..Printed::time("ns", NANOSECOND)
 };
@@ -66,7 +66,7 @@ struct Log {
 
 impl Reader for Log {
     fn line(&mut self, line: &str) {
-        // All at once: most lines are none.
+        // One search for all marks, because most lines contain none.
         static FOUND: LazyLock<AhoCorasick> =
             LazyLock::new(|| AhoCorasick::new(MARKS).expect("the marks are few"));
         let found = FOUND.find(line);
@@ -76,14 +76,14 @@ impl Reader for Log {
                 if self.is_started {
                     self.begin();
                 } else {
-                    // What the system is comes before its start.
+                    // Lines about the system may precede the start.
                     self.current();
                 }
                 self.is_started = true;
             }
             Some((END, _)) => {
                 if let Some(source) = self.sources.last_mut() {
-                    source.cut = None;
+                    source.incomplete = None;
                 }
                 self.is_started = false;
                 self.section.clear();
@@ -103,14 +103,14 @@ impl Reader for Log {
         }
     }
 
-    fn is_whole(&self, line: &str) -> bool {
+    fn accepts_unterminated(&self, line: &str) -> bool {
         line.trim_end().ends_with(END)
     }
 
     fn finish(self: Box<Self>) -> Vec<Source> {
         let mut sources = self.sources;
         sources.retain(|source| !source.rows.is_empty());
-        self.unread.tell(&mut sources);
+        self.unread.report_in(&mut sources);
         sources
     }
 }
@@ -120,7 +120,7 @@ impl Log {
         self.is_started = false;
         self.names.clear();
         self.sources.push(Source {
-            cut: Some(format!("its end mark `{END}` is missing")),
+            incomplete: Some(format!("the end mark `{END}` is missing")),
             ..Source::of_times("rtos-benchmark", Vec::new())
         });
     }
@@ -129,14 +129,14 @@ impl Log {
         if self
             .sources
             .last()
-            .is_none_or(|source| source.cut.is_none())
+            .is_none_or(|source| source.incomplete.is_none())
         {
             self.begin();
         }
-        self.sources.last_mut().expect("one has begun")
+        self.sources.last_mut().expect("a source has begun")
     }
 
-    /// What `VxWorks` tells of its system.
+    /// Takes a line about the system, which `VxWorks` prints.
     fn fact(&mut self, line: &str) {
         let Some(source) = self
             .sources
@@ -171,11 +171,11 @@ impl Log {
                     .trim_start()
                     .starts_with(|c: char| c.is_ascii_digit())
             {
-                self.unread.line(line);
+                self.unread.add(line);
             }
             return;
         };
-        // What a console puts before the line stands before the name's field.
+        // The name has a fixed width; a console prefix may precede it.
         let start = before.len().saturating_sub(NAME_WIDTH);
         let words = before
             .get(start..)
@@ -187,16 +187,16 @@ impl Log {
         }
         let name = format!("{}: {name}", self.section);
         let figure = if mean == "n/a" {
-            Figure::Skipped("n/a: this port cannot do it".to_owned())
+            Figure::Skipped("n/a: this port does not support it".to_owned())
         } else {
             figure(line, summary(mean, min, max))
         };
         if self.names.contains(&name) {
-            // Booted anew in a log that does not hold the first lines of a boot.
+            // The system rebooted, and the log lacks the first lines of the boot.
             self.begin();
         }
         self.current().rows.push(Row {
-            printed: Some(NANOSECONDS),
+            printed: Some(PRINTED),
             ..Row::new(&name, figure)
         });
         self.names.insert(name);
@@ -204,7 +204,7 @@ impl Log {
 }
 
 fn summary(mean: &str, min: &str, max: &str) -> Result<Stat, String> {
-    let picoseconds = |text| Ok::<_, String>(number(whole(text)?)? * NANOSECONDS.ticks);
+    let picoseconds = |text| Ok::<_, String>(number(without_point(text)?)? * NANOSECOND);
     Ok(Stat {
         min: Some(picoseconds(min)?),
         max: Some(picoseconds(max)?),

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! schbench: what it prints, and `-j`, all versions since 2016.
+//! schbench, all versions since 2016: its console output and the JSON of `-j`.
 //!
-//! - `Wakeup Latencies percentiles (usec) runtime 30 (s) (255474 total samples)` begins a block; before 2023
+//! - `Wakeup Latencies percentiles (usec) runtime 30 (s) (255474 total samples)` starts a block; before 2023
 //!   `Latency percentiles (usec)`, with or without the rest.
-//! - `50.0th: 7          (66640 samples)`, with `* ` before it where it is the headline; then others.
+//! - `50.0th: 7          (66640 samples)`, after `* ` if it is the headline; then other percentiles.
 //! - `min=1, max=10481` ends the block.
 //!
-//! Blocks of the same name are printed again and again while it runs; the last one counts, until the
-//! runtime begins anew: then it is another process. The samples, the 50th percentile as the median, min and
-//! max are kept, the other percentiles are not. A percentile is the middle of a bin, so it may
-//! be 0.2 % off, and less than `min` or more than `max`. `RPS` and other rates are skipped.
+//! schbench repeats each block during the run; the last block of a name is read. If the runtime decreases,
+//! another process starts. The number of samples, the 50th percentile (as the median), min and max are
+//! kept; other percentiles are not. A percentile is the middle of a bin. So it may be 0.2 % off, less than
+//! `min` or greater than `max`. `RPS` and other rates are skipped.
 //!
 //! The JSON has `normal` and `int`; `int` has `wakeup_latency_pct50.0`, `wakeup_latency_min`,
-//! `wakeup_latency_max` and so on. It does not say how many samples there were.
+//! `wakeup_latency_max` and similar fields. It does not state the number of samples.
 
 use serde_json::Value;
 
@@ -22,21 +22,21 @@ use super::text::{figure, number};
 use super::{microsecond_clock, Document, Figure, Format, Lines, Reader, Row, Source};
 use crate::stream::run::{Fact, Stat};
 
-/// What schbench prints and writes.
+/// The console output and JSON of schbench.
 pub const FORMAT: Format = Format {
     name: "schbench",
     about: "schbench on the console and -j",
-    mark: "`Wakeup Latencies percentiles (usec)`, or a JSON object with `int` that has \
+    recognised_by: "`Wakeup Latencies percentiles (usec)`, or a JSON object with `int` that has \
            `wakeup_latency_pct50.0`",
     lines: Some(Lines {
-        signs: &[LATENCIES, LATENCY],
+        start_marks: &[LATENCIES, LATENCY],
         reader: || Box::new(Log::default()),
     }),
     document: Some(Document { fits, read }),
 };
 
 const LATENCIES: &str = " Latencies percentiles (usec)";
-/// Before it told wakeups from requests.
+/// Of versions before 2023, which measured only wakeups.
 const LATENCY: &str = "Latency percentiles (usec)";
 const RATES: &str = " percentiles (requests)";
 
@@ -44,14 +44,14 @@ const RATES: &str = " percentiles (requests)";
 struct Log {
     sources: Vec<Source>,
     block: Option<Block>,
-    /// Seconds after which the last block was printed.
+    /// The runtime of the last block, in seconds.
     runtime: u64,
 }
 
-/// A block that has not ended.
+/// The current block.
 struct Block {
     name: String,
-    /// No times, but a rate.
+    /// It has rates, not times.
     is_rate: bool,
     samples: u64,
     median: Option<String>,
@@ -60,14 +60,14 @@ struct Block {
 impl Reader for Log {
     fn line(&mut self, line: &str) {
         if let Some(block) = begin(line) {
-            self.end("its block is cut off");
+            self.end_incomplete();
             let runtime = between(line, "runtime ", " (s)").unwrap_or(self.runtime);
             if self.sources.is_empty() || runtime < self.runtime {
                 self.sources.push(source("schbench", None));
             }
             self.runtime = runtime;
             self.block = Some(block);
-        } else if let Some((min, max)) = ends(line) {
+        } else if let Some((min, max)) = min_and_max(line) {
             self.close(line, min, max);
         } else if let (Some(block), Some((_, median))) =
             (&mut self.block, line.split_once("50.0th: "))
@@ -78,7 +78,7 @@ impl Reader for Log {
     }
 
     fn finish(mut self: Box<Self>) -> Vec<Source> {
-        self.end("its block is cut off");
+        self.end_incomplete();
         self.sources.retain(|source| !source.rows.is_empty());
         self.sources
     }
@@ -91,7 +91,7 @@ fn source(tool: &str, kernel: Option<&str>) -> Source {
         facts,
         clock: microsecond_clock(),
         rows: Vec::new(),
-        cut: None,
+        incomplete: None,
     }
 }
 
@@ -101,10 +101,10 @@ fn between(line: &str, from: &str, to: &str) -> Option<u64> {
     rest.split_once(to)?.0.trim().parse().ok()
 }
 
-/// The block that a line begins.
+/// The block that a line starts.
 fn begin(line: &str) -> Option<Block> {
     let block = |name: &str, is_rate| {
-        // What a console puts before it is no part of the name.
+        // A console prefix may precede the name.
         let name = name.split_ascii_whitespace().next_back()?;
         let samples = line.rsplit_once(" (").map(|(_, samples)| samples);
         let samples =
@@ -131,7 +131,7 @@ fn begin(line: &str) -> Option<Block> {
 }
 
 /// The two numbers of `min=1, max=10481`.
-fn ends(line: &str) -> Option<(&str, &str)> {
+fn min_and_max(line: &str) -> Option<(&str, &str)> {
     let (_, rest) = line.split_once("min=")?;
     let (min, max) = rest.split_once(", max=")?;
     Some((min, max.trim_end()))
@@ -151,23 +151,24 @@ impl Log {
             })
         };
         let figure = if block.is_rate {
-            Figure::Skipped("a rate, no time".to_owned())
+            Figure::Skipped("a rate, not a time".to_owned())
         } else if block.median.is_none() {
-            Figure::Failed("its 50th percentile is missing".to_owned())
+            Figure::Failed("the 50th percentile is missing".to_owned())
         } else {
             figure(line, stat())
         };
         self.push(Row::new(&block.name, figure));
     }
 
-    /// Ends a block without its last line.
-    fn end(&mut self, why: &str) {
+    /// Ends a block whose last line is missing.
+    fn end_incomplete(&mut self) {
         if let Some(block) = self.block.take() {
-            self.push(Row::new(&block.name, Figure::Failed(why.to_owned())));
+            let figure = Figure::Failed("the block is incomplete".to_owned());
+            self.push(Row::new(&block.name, figure));
         }
     }
 
-    /// Takes a row in the place of what was said before.
+    /// Adds a row, or replaces the previous one of the same name.
     fn push(&mut self, row: Row) {
         if let Some(source) = self.sources.last_mut() {
             match source.rows.iter_mut().find(|known| known.name == row.name) {
@@ -202,20 +203,20 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
         ("Wakeup latency", "wakeup_latency"),
         ("Request latency", "request_latency"),
     ] {
-        let median = int.number_if_there(&format!("{label}_pct50.0"))?;
+        let median = int.optional_number(&format!("{label}_pct50.0"))?;
         if median.is_none() {
             continue;
         }
         let stat = Stat {
             median,
-            min: int.number_if_there(&format!("{label}_min"))?,
-            max: int.number_if_there(&format!("{label}_max"))?,
+            min: int.optional_number(&format!("{label}_min"))?,
+            max: int.optional_number(&format!("{label}_max"))?,
             ..Stat::blank(1)
         };
         source.rows.push(Row::new(name, Figure::Summary(stat)));
     }
     if int.get("rps_pct50.0").is_some() {
-        let figure = Figure::Skipped("a rate, no time".to_owned());
+        let figure = Figure::Skipped("a rate, not a time".to_owned());
         source.rows.push(Row::new("RPS", figure));
     }
     Ok(vec![source])

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! sel4bench: the JSON that it prints since 2016, as a file or between `JSON OUTPUT` and
-//! `END JSON OUTPUT` in the log of a console.
+//! `END JSON OUTPUT` in a console log.
 //!
-//! It is an array of sets, each with `Benchmark`, `Results` and, since 2024, `Iteration`: which run
-//! of the benchmark's process it is, so each makes a source. Of each result: `Raw results` (cycles,
-//! since 2017 where the build has `OutputRawResults`), or else `Min`, `Max`, `Mean`, `Median`,
-//! `Stddev` and `Samples`. What is processed early has no `Min`, `Max` and `Median`: they are printed
-//! as 0. `Variance`, `Mode` and the quantiles are not read. All other fields tell results apart and
-//! are part of the name, in this order: `Function`, `Direction`, `Type`, `Event` and other text by its
-//! value alone, then numbers, true and false with their names.
+//! The JSON is an array of sets, each with `Benchmark`, `Results` and, since 2024, `Iteration`. An
+//! iteration is one run of the benchmark's process, so it becomes a source. A result has `Raw results`
+//! (cycles, since 2017 if the build has `OutputRawResults`), or else `Min`, `Max`, `Mean`, `Median`,
+//! `Stddev` and `Samples`. With early processing `Min`, `Max` and `Median` are unknown and printed as 0.
+//! `Variance`, `Mode` and the quantiles are not read. All other fields distinguish results and become part
+//! of the name: first the values of `Function`, `Direction`, `Type`, `Event` and other text, then numbers
+//! and booleans with their field names.
 //!
 //! The history of results that the seL4 project publishes has a line of JSON for each run of the suite:
-//! `ts` (when), `sha`, `sha_kernel` and `sha_bench` (revisions), `run_id`, and for each metric
-//! `[min, 1st quartile, median, mean, 3rd quartile, max, deviation, samples]`. Each line is a source, and
-//! a row has the name of its metric. The quartiles are not kept.
+//! `ts` (the time), `sha`, `sha_kernel` and `sha_bench` (revisions), `run_id`, and for each metric
+//! `[min, 1st quartile, median, mean, 3rd quartile, max, deviation, samples]`. Each line becomes a source,
+//! and rows have the names of the metrics. The quartiles are not kept.
 //!
-//! Cycles are those of the CPU's counter; its frequency is not printed. An `Event` other than
-//! `Cycle counter` is a count, and `SMP Benchmark` a throughput. The tables of before 2016 are not
-//! read.
+//! Cycles are those of the CPU's counter, whose frequency is not printed. An `Event` other than
+//! `Cycle counter` is a count, and `SMP Benchmark` a throughput. The tables of versions before 2016 are
+//! not read.
 
 use std::collections::BTreeMap;
 
@@ -32,11 +32,11 @@ use crate::stream::run::{Fact, Stat};
 pub const FORMAT: Format = Format {
     name: "sel4bench",
     about: "sel4bench, its JSON or its log, and the published history",
-    mark:
+    recognised_by:
         "`JSON OUTPUT`, a JSON array of objects with `Benchmark` and `Results`, or JSON lines with \
            `sha_kernel` and `sha_bench`",
     lines: Some(Lines {
-        signs: &[BEGIN],
+        start_marks: &[BEGIN],
         reader: || Box::<Log>::default(),
     }),
     document: Some(Document { fits, read }),
@@ -45,10 +45,10 @@ pub const FORMAT: Format = Format {
 const BEGIN: &str = "JSON OUTPUT";
 const END: &str = "END JSON OUTPUT";
 
-/// Fields that say what was measured, in the order in which they are told.
-const FIRST: [&str; 4] = ["Function", "Direction", "Type", "Event"];
+/// Fields whose values come first in a name, in this order.
+const FIRST_IN_NAME: [&str; 4] = ["Function", "Direction", "Type", "Event"];
 
-/// Fields that are figures.
+/// Fields with figures, which are not part of a name.
 const FIGURES: [&str; 11] = [
     "Min",
     "Max",
@@ -68,7 +68,7 @@ fn fits(document: &Value) -> bool {
     first["Benchmark"].is_string() && first["Results"].is_array() || is_history(document)
 }
 
-/// Whether a document is a history, a line for each run of the suite.
+/// Whether a document is a history, with a line for each run of the suite.
 fn is_history(document: &Value) -> bool {
     let first = lines(document).first();
     first.is_some_and(|run| run["sha_kernel"].is_string() && run["sha_bench"].is_string())
@@ -85,7 +85,7 @@ fn read(document: &Value) -> Result<Vec<Source>, String> {
     Ok(boot.sources(None))
 }
 
-/// What was measured since a boot: the rows of each iteration.
+/// The results of one boot: the rows of each iteration.
 #[derive(Default)]
 struct Boot {
     iterations: BTreeMap<u64, Vec<Row>>,
@@ -94,7 +94,7 @@ struct Boot {
 impl Boot {
     fn add(&mut self, set: &Object) -> Result<(), String> {
         let benchmark = set.text("Benchmark")?;
-        let iteration = set.number_if_there("Iteration")?.unwrap_or(0.0) as u64;
+        let iteration = set.optional_number("Iteration")?.unwrap_or(0.0) as u64;
         let results = set.objects("Results")?;
         let rows = results.iter().map(|result| row(benchmark, result));
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
@@ -102,11 +102,11 @@ impl Boot {
         Ok(())
     }
 
-    fn sources(self, cut: Option<&str>) -> Vec<Source> {
+    fn sources(self, incomplete: Option<&str>) -> Vec<Source> {
         let rows = self.iterations.into_values();
         let rows = rows.filter(|rows| !rows.is_empty());
         let source = |rows| Source {
-            cut: cut.map(str::to_owned),
+            incomplete: incomplete.map(str::to_owned),
             ..source("seL4", rows)
         };
         rows.map(source).collect()
@@ -118,7 +118,7 @@ fn source(kernel: &str, rows: Vec<Row>) -> Source {
         facts: vec![Fact::new("tool", "sel4bench"), Fact::new("kernel", kernel)],
         clock: counter_clock(),
         rows,
-        cut: None,
+        incomplete: None,
     }
 }
 
@@ -128,7 +128,7 @@ fn run(line: &Object) -> Result<Source, String> {
     let row = |(name, _)| {
         let figures = line.numbers(name)?;
         let [min, _, median, mean, _, max, deviation, samples] = figures[..] else {
-            return Err(line.wrong(name, "not eight numbers"));
+            return Err(line.error_in(name, "not an array of eight numbers"));
         };
         let stat = Stat {
             samples: samples as u64,
@@ -147,7 +147,7 @@ fn run(line: &Object) -> Result<Source, String> {
     Ok(source)
 }
 
-/// A summary without what early processing prints as 0 because it does not know it.
+/// Removes the figures that are unknown with early processing and printed as 0.
 fn without_blanks(stat: Stat) -> Stat {
     let is_zero = |figure: Option<f64>| figure == Some(0.0);
     if is_zero(stat.min) && is_zero(stat.max) && is_zero(stat.median) && !is_zero(stat.mean) {
@@ -168,13 +168,13 @@ fn row(benchmark: &str, result: &Object) -> Result<Row, String> {
         name.push_str(part);
     };
     let text = |field: &str| result.get(field).and_then(Value::as_str);
-    FIRST
+    FIRST_IN_NAME
         .iter()
         .filter_map(|field| text(field))
         .for_each(&mut add);
     for (field, value) in result.pairs() {
-        let is_told = FIRST.contains(&field) && value.is_string();
-        if is_told || FIGURES.contains(&field) {
+        let is_in_name = FIRST_IN_NAME.contains(&field) && value.is_string();
+        if is_in_name || FIGURES.contains(&field) {
             continue;
         }
         match (value.as_str(), scalar(value)) {
@@ -188,12 +188,12 @@ fn row(benchmark: &str, result: &Object) -> Result<Row, String> {
 
 fn figure(benchmark: &str, result: &Object) -> Result<Figure, String> {
     if benchmark == "SMP Benchmark" {
-        let why = "messages in a fixed time, no time of one";
+        let why = "a number of messages in a fixed time, not the time of one";
         return Ok(Figure::Skipped(why.to_owned()));
     }
     if let Ok(event) = result.text("Event") {
         if event != "Cycle counter" {
-            return Ok(Figure::Skipped("a count of events, no time".to_owned()));
+            return Ok(Figure::Skipped("a count of events, not a time".to_owned()));
         }
     }
     if result.get("Raw results").is_some() {
@@ -204,10 +204,10 @@ fn figure(benchmark: &str, result: &Object) -> Result<Figure, String> {
     }
     let real = |name: &str| match result.get(name).and_then(Value::as_str) {
         Some("nan" | "inf") => Ok(None),
-        _ => result.number_if_there(name),
+        _ => result.optional_number(name),
     };
     let stat = without_blanks(Stat {
-        samples: result.number_if_there("Samples")?.map_or(1, |n| n as u64),
+        samples: result.optional_number("Samples")?.map_or(1, |n| n as u64),
         mean: real("Mean")?,
         median: real("Median")?,
         min: real("Min")?,
@@ -216,42 +216,41 @@ fn figure(benchmark: &str, result: &Object) -> Result<Figure, String> {
     });
     if stat.mean.is_none() && stat.median.is_none() {
         let mean = result.get("Mean").and_then(scalar);
-        let mean = mean.unwrap_or_else(|| "not there".to_owned());
+        let mean = mean.unwrap_or_else(|| "missing".to_owned());
         return Ok(Figure::Failed(format!("the mean is {mean}")));
     }
     Ok(Figure::Summary(stat))
 }
 
 /// Most bytes of the JSON of one set.
-const LONGEST_SET: usize = 16 << 20;
+const MAX_SET_BYTES: usize = 16 << 20;
 
-/// Reads the sets out of a log, each as it becomes complete, so that what a log tells before it
-/// breaks off is kept.
+/// Reads each set in a log as soon as it is complete, so a truncated log loses only its last set.
 #[derive(Default)]
 struct Log {
     sources: Vec<Source>,
     boot: Boot,
     state: State,
-    /// The JSON of the set that is being read.
+    /// The JSON of the current set, so far.
     set: Vec<u8>,
-    /// Brackets of it that are open.
+    /// The number of open brackets in it.
     depth: usize,
     quote: Quote,
     damage: Option<&'static str>,
 }
 
-/// Where in a log its reader is.
+/// The position of the reader within a log.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum State {
     #[default]
     Outside,
-    /// Behind `JSON OUTPUT`, before the bracket that opens the array.
+    /// After `JSON OUTPUT`, before the bracket that opens the array.
     Begun,
-    /// Between the brackets of the array.
+    /// Within the array.
     Inside,
 }
 
-/// Whether a byte of JSON belongs to a text.
+/// Whether a byte of JSON is within a string.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Quote {
     #[default]
@@ -262,7 +261,7 @@ enum Quote {
 
 impl Reader for Log {
     fn line(&mut self, line: &str) {
-        // Neither mark, as the end holds the words of the beginning.
+        // END contains BEGIN, so this line has neither mark.
         if !line.contains(BEGIN) {
             self.json(line.as_bytes());
             return;
@@ -273,7 +272,9 @@ impl Reader for Log {
         };
         let json = match json.rsplit_once(BEGIN) {
             Some((_, json)) => {
-                self.end(Some("the log goes on before END JSON OUTPUT"));
+                self.end(Some(
+                    "END JSON OUTPUT is missing before the next JSON OUTPUT",
+                ));
                 self.state = State::Begun;
                 json
             }
@@ -285,8 +286,8 @@ impl Reader for Log {
         }
     }
 
-    /// Brackets say what of the JSON is whole.
-    fn is_whole(&self, _line: &str) -> bool {
+    /// Brackets show whether the JSON is complete.
+    fn accepts_unterminated(&self, _line: &str) -> bool {
         true
     }
 
@@ -297,11 +298,12 @@ impl Reader for Log {
 }
 
 impl Log {
-    /// Ends what was begun; `cut` is why it is not all.
-    fn end(&mut self, cut: Option<&str>) {
+    /// Ends the current boot; `incomplete` is the reason if its end is missing.
+    fn end(&mut self, incomplete: Option<&str>) {
         if self.state != State::Outside {
             let boot = std::mem::take(&mut self.boot);
-            self.sources.extend(boot.sources(self.damage.or(cut)));
+            self.sources
+                .extend(boot.sources(self.damage.or(incomplete)));
         }
         self.state = State::Outside;
         self.drop_set();
@@ -331,7 +333,7 @@ impl Log {
                     self.end(None);
                     return;
                 }
-                // A comma, white space, or what the console printed in between.
+                // A comma, white space, or console output in between.
                 if *byte != b'{' {
                     continue;
                 }
@@ -360,18 +362,18 @@ impl Log {
             self.set.extend_from_slice(&json[start..]);
             self.set.push(b'\n');
         }
-        if self.set.len() > LONGEST_SET {
-            self.damage = Some("a set of its results is longer than 16 MiB");
+        if self.set.len() > MAX_SET_BYTES {
+            self.damage = Some("a set of results is larger than 16 MiB");
             self.drop_set();
         }
     }
 
-    /// Reads the set that is complete now.
+    /// Parses the set, which is now complete.
     fn complete(&mut self) {
         let set = serde_json::from_slice::<Value>(&self.set).map_err(|_| ());
         let added = set.and_then(|set| self.boot.add(&Object::document(&set)).map_err(|_| ()));
         if added.is_err() {
-            self.damage = Some("a set of its results is damaged");
+            self.damage = Some("a set of results is damaged");
         }
         self.drop_set();
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the formats of lines have in common: where a line ends, what a console put around it, and
-//! numbers.
+//! Common code for formats of text lines.
+//!
+//! In: a log. Out: its lines, without escape sequences and console prefixes, and their numbers.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead};
@@ -11,44 +12,45 @@ use memchr::{memchr2, memmem};
 use super::{Figure, Source};
 use crate::stream::run::Stat;
 
-/// Bytes of a line that are looked at; what is longer is no line of a result. The longest is that
-/// of sel4bench, which prints all that it measured in one.
-const LONGEST_LINE: usize = 16 << 20;
+/// Bytes of a line that are read; longer lines are truncated. sel4bench has the longest result lines,
+/// because it prints all results in one line.
+const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// What ended a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// LF, CR LF, CR CR LF (a terminal's), or CR.
-    Line,
-    /// The input: nobody knows whether this is all of the line.
+pub(super) enum LineEnd {
+    /// LF, CR LF, CR CR LF (of a terminal), or CR.
+    Terminated,
+    /// The end of the input, so the line may be incomplete.
     Input,
 }
 
-/// Splits an input into lines, however they end.
-pub(super) struct Splitter<'a> {
+/// Splits an input into lines with any of these line ends.
+pub(super) struct LineSplitter<'a> {
     input: &'a mut dyn BufRead,
-    seen: Seen,
+    pending: Pending,
 }
 
-/// What was seen of an end that may go on.
+/// The start of a line end that may continue.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum Pending {
     Nothing,
     /// CR, which ended the last line.
     Cr,
-    /// One more: an empty line, or with LF behind it still the end of the last one.
+    /// CR CR: if LF follows, it still belongs to the end of the last line, otherwise an empty line
+    /// follows.
     CrCr,
 }
 
-impl<'a> Splitter<'a> {
+impl<'a> LineSplitter<'a> {
     pub fn new(input: &'a mut dyn BufRead) -> Self {
-        let seen = Seen::Nothing;
-        Splitter { input, seen }
+        let pending = Pending::Nothing;
+        LineSplitter { input, pending }
     }
 
-    /// Reads the next line, without its end and no more of it than [`LONGEST_LINE`]; `None` at the
-    /// end of the input.
-    pub fn next(&mut self, line: &mut Vec<u8>) -> io::Result<Option<End>> {
+    /// Reads the next line without its end, at most [`MAX_LINE_BYTES`] of it; `None` at the end of the
+    /// input.
+    pub fn next(&mut self, line: &mut Vec<u8>) -> io::Result<Option<LineEnd>> {
         line.clear();
         let mut has_begun = false;
         loop {
@@ -56,47 +58,47 @@ impl<'a> Splitter<'a> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other?,
             };
-            let seen = std::mem::replace(&mut self.seen, Seen::Nothing);
-            match (seen, bytes.first()) {
-                (Seen::CrCr, None) => return Ok(Some(End::Line)),
-                (_, None) => return Ok(has_begun.then_some(End::Input)),
-                (Seen::Cr | Seen::CrCr, Some(b'\n')) => {
+            let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
+            match (pending, bytes.first()) {
+                (Pending::CrCr, None) => return Ok(Some(LineEnd::Terminated)),
+                (_, None) => return Ok(has_begun.then_some(LineEnd::Input)),
+                (Pending::Cr | Pending::CrCr, Some(b'\n')) => {
                     self.input.consume(1);
                     continue;
                 }
-                (Seen::Cr, Some(b'\r')) => {
-                    self.seen = Seen::CrCr;
+                (Pending::Cr, Some(b'\r')) => {
+                    self.pending = Pending::CrCr;
                     self.input.consume(1);
                     continue;
                 }
-                (Seen::CrCr, Some(_)) => {
-                    self.seen = Seen::Cr;
-                    return Ok(Some(End::Line));
+                (Pending::CrCr, Some(_)) => {
+                    self.pending = Pending::Cr;
+                    return Ok(Some(LineEnd::Terminated));
                 }
-                (Seen::Nothing | Seen::Cr, Some(_)) => {}
+                (Pending::Nothing | Pending::Cr, Some(_)) => {}
             }
             has_begun = true;
             let end = memchr2(b'\n', b'\r', bytes);
             let piece = &bytes[..end.unwrap_or(bytes.len())];
-            let room = LONGEST_LINE.saturating_sub(line.len());
+            let room = MAX_LINE_BYTES.saturating_sub(line.len());
             line.extend_from_slice(&piece[..piece.len().min(room)]);
             let used = piece.len() + usize::from(end.is_some());
             if end.is_some_and(|end| bytes[end] == b'\r') {
-                self.seen = Seen::Cr;
+                self.pending = Pending::Cr;
             }
             self.input.consume(used);
             if end.is_some() {
-                return Ok(Some(End::Line));
+                return Ok(Some(LineEnd::Terminated));
             }
         }
     }
 }
 
-/// A line as a terminal shows it: without escape sequences (ECMA-48, and the strings of OSC and
-/// its like), and without what a backspace deletes.
-pub(super) fn shown(line: &str) -> Cow<'_, str> {
+/// A line as a terminal displays it: without escape sequences and control strings (ECMA-48), and
+/// without characters that a backspace deletes.
+pub(super) fn without_escapes(line: &str) -> Cow<'_, str> {
     let is_control = |byte: u8| (byte < b' ' && byte != b'\t') || byte == 0x7f;
-    // 0xc2 begins the controls of 8 bits.
+    // In UTF-8, 0xc2 starts the 8-bit control characters.
     if !line.bytes().any(|byte| is_control(byte) || byte == 0xc2) {
         return Cow::Borrowed(line);
     }
@@ -118,13 +120,13 @@ pub(super) fn shown(line: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Passes over what follows ESC.
+/// Skips what follows ESC.
 fn escape(rest: &mut std::str::Chars) {
     let before = rest.clone();
     match rest.next() {
         Some('[') => control_sequence(rest),
         Some(']' | 'P' | 'X' | '^' | '_') => control_string(rest),
-        // `ESC ( B` and the like: a set of characters is chosen.
+        // `ESC ( B` and similar sequences choose a character set.
         Some(' '..='/') => {
             let mut end = rest.skip_while(|c| (' '..='/').contains(c));
             let _ = end.next();
@@ -134,12 +136,12 @@ fn escape(rest: &mut std::str::Chars) {
     }
 }
 
-/// Passes over the rest of `ESC [ ... letter`.
+/// Skips the rest of `ESC [ ... letter`.
 fn control_sequence(rest: &mut std::str::Chars) {
     let _ = rest.find(|c| ('@'..='~').contains(c));
 }
 
-/// Passes over the rest of `ESC ] ... BEL` or `ESC ] ... ESC \`.
+/// Skips the rest of `ESC ] ... BEL` or `ESC ] ... ESC \`.
 fn control_string(rest: &mut std::str::Chars) {
     while let Some(c) = rest.next() {
         match c {
@@ -153,18 +155,18 @@ fn control_string(rest: &mut std::str::Chars) {
     }
 }
 
-/// A line without what consoles, loggers and mail put before it: times as `minicom`, `dmesg`,
-/// journald, syslog, `ts`, `tio`, Zephyr's log, GitHub and GitLab write them, levels, `-> `,
-/// twister's `DEVICE: ` and the `>` of quotes, in any order. A line that is nothing else is kept.
-pub(super) fn without_prefix(line: &str) -> &str {
+/// A line without the prefixes of consoles, loggers and mail, in any order: times as `minicom`,
+/// `dmesg`, journald, syslog, `ts`, `tio`, Zephyr's log, GitHub and GitLab write them, log levels,
+/// `-> `, twister's `DEVICE: ` and the `>` of quotes. A prefix that no text follows is kept.
+pub(super) fn without_prefixes(line: &str) -> &str {
     let mut rest = line;
     let mut after_time = false;
     loop {
         let text = rest.trim_start();
-        if let Some(after) = time(text) {
+        if let Some(after) = skip_time(text) {
             after_time = true;
             rest = after;
-        } else if let Some(after) = label(text, after_time) {
+        } else if let Some(after) = skip_label(text, after_time) {
             rest = after;
         } else {
             return rest;
@@ -172,8 +174,8 @@ pub(super) fn without_prefix(line: &str) -> &str {
     }
 }
 
-/// What follows a time.
-fn time(text: &str) -> Option<&str> {
+/// The text after a time; `None` if it does not start with one.
+fn skip_time(text: &str) -> Option<&str> {
     let first = *text.as_bytes().first()?;
     if first == b'[' {
         let (inside, after) = bracket(text)?;
@@ -181,30 +183,30 @@ fn time(text: &str) -> Option<&str> {
     }
     if first.is_ascii_digit() {
         let (word, after) = first_word(text)?;
-        if has_form(word, "0000-00-00T00:00:00") {
-            // GitLab adds the stream to it.
+        if matches_digits(word, "0000-00-00T00:00:00") {
+            // GitLab adds the name of the stream.
             return Some(match first_word(after) {
                 Some((word, after)) if is_stream(word) => after,
                 _ => after,
             });
         }
-        if has_form(word, "00:00:00") || has_form(word, "0000000000.000") {
+        if matches_digits(word, "00:00:00") || matches_digits(word, "0000000000.000") {
             return Some(after);
         }
-        let is_date = has_form(word, "0000-00-00") || has_form(word, "0000/00/00");
+        let is_date = matches_digits(word, "0000-00-00") || matches_digits(word, "0000/00/00");
         let (time, after) = first_word(after).filter(|_| is_date)?;
-        return has_form(time, "00:00:00").then_some(after);
+        return matches_digits(time, "00:00:00").then_some(after);
     }
     if first.is_ascii_uppercase() {
-        // `Thu Jan  1 12:00:00 2026`, the first and the last of these not always.
+        // `Thu Jan  1 12:00:00 2026`; weekday and year are optional.
         let (mut word, mut after) = first_word(text)?;
         if WEEKDAYS.contains(&word) {
             (word, after) = first_word(after.trim_start())?;
         }
         let (day, after) = first_word(after.trim_start()).filter(|_| MONTHS.contains(&word))?;
         let (time, after) = first_word(after.trim_start())?;
-        let is_one = day.len() <= 2 && day.bytes().all(|byte| byte.is_ascii_digit());
-        return (is_one && has_form(time, "00:00:00")).then_some(after);
+        let is_day = day.len() <= 2 && day.bytes().all(|byte| byte.is_ascii_digit());
+        return (is_day && matches_digits(time, "00:00:00")).then_some(after);
     }
     None
 }
@@ -216,31 +218,31 @@ const MONTHS: [&str; 12] = [
 /// The facilities of `dmesg -x`.
 const FACILITIES: [&str; 6] = ["kern ", "user ", "daemon", "syslog", "auth ", "local"];
 
-/// What follows anything else that stands before a line. Some is known as such only after a time.
-fn label(text: &str, after_time: bool) -> Option<&str> {
+/// The text after any other prefix. Some prefixes are recognised only after a time.
+fn skip_label(text: &str, after_time: bool) -> Option<&str> {
     match *text.as_bytes().first()? {
         b'>' => Some(text[1..].strip_prefix(' ').unwrap_or(&text[1..])),
-        b'-' => text.strip_prefix("-> ").or_else(|| device(text)),
-        b'<' => level(text),
+        b'-' => text.strip_prefix("-> ").or_else(|| skip_device(text)),
+        b'<' => skip_level(text),
         b'[' if after_time => {
             let (inside, after) = bracket(text)?;
             let is_word = !inside.trim().contains(char::is_whitespace);
             is_word.then_some(after)
         }
         b'D' | b'E' | b'I' | b'W' if text[1..].starts_with(": ") => Some(&text[3..]),
-        first if first.is_ascii_alphabetic() => facility(text)
-            .or_else(|| device(text))
-            .or_else(|| unit(text).filter(|_| after_time)),
+        first if first.is_ascii_alphabetic() => skip_facility(text)
+            .or_else(|| skip_device(text))
+            .or_else(|| skip_unit(text).filter(|_| after_time)),
         _ => None,
     }
 }
 
-/// The first word and what follows the blank behind it.
+/// The first word and the text after the blank that ends it.
 fn first_word(text: &str) -> Option<(&str, &str)> {
     text.split_once([' ', '\t'])
 }
 
-/// What stands in brackets and what follows them, if that is a blank or a further prefix.
+/// The text in brackets and the text after them, if a blank or another prefix follows.
 fn bracket(text: &str) -> Option<(&str, &str)> {
     const LONGEST: usize = 64;
     let end = text.bytes().take(LONGEST).position(|byte| byte == b']')?;
@@ -253,7 +255,7 @@ fn bracket(text: &str) -> Option<(&str, &str)> {
     Some((&text[1..end], after))
 }
 
-/// Whether what stands in brackets is a time: `12.345678`, `2026-01-01 12:00:00`,
+/// Whether the text in brackets is a time: `12.345678`, `2026-01-01 12:00:00`,
 /// `00:00:00.010,000`, `Thu Jan  1 12:00:00 2026`.
 fn is_time(inside: &str) -> bool {
     let is_part = |word: &str| {
@@ -269,9 +271,9 @@ fn is_time(inside: &str) -> bool {
     inside.split_ascii_whitespace().all(is_part) && inside.split_ascii_whitespace().any(has_clock)
 }
 
-/// Whether a word begins as a form in which `0` stands for a digit, and ends in a fraction, a zone
-/// or a colon.
-fn has_form(word: &str, form: &str) -> bool {
+/// Whether a word starts with a pattern in which `0` is any digit. A fraction, a time zone or a colon
+/// may follow.
+fn matches_digits(word: &str, form: &str) -> bool {
     let is_like = |(byte, form): (u8, u8)| match form {
         b'0' => byte.is_ascii_digit(),
         other => byte == other,
@@ -289,8 +291,8 @@ fn is_stream(word: &str) -> bool {
         [a, b, b'O' | b'E'] if a.is_ascii_digit() && b.is_ascii_digit())
 }
 
-/// `<6>`, or `<inf> module: ` as Zephyr has it.
-fn level(text: &str) -> Option<&str> {
+/// The text after `<6>`, or after Zephyr's `<inf> module: `.
+fn skip_level(text: &str) -> Option<&str> {
     let (level, after) = text[1..].split_once('>')?;
     if !level.is_empty() && level.len() <= 3 && level.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(after.strip_prefix(' ').unwrap_or(after));
@@ -305,8 +307,8 @@ fn level(text: &str) -> Option<&str> {
     }
 }
 
-/// `kern  :info  : ` of `dmesg -x`.
-fn facility(text: &str) -> Option<&str> {
+/// The text after `kern  :info  : ` of `dmesg -x`.
+fn skip_facility(text: &str) -> Option<&str> {
     let mut facilities = FACILITIES.iter();
     facilities.find(|name| text.starts_with(**name))?;
     let (facility, after) = text.split_once(':')?;
@@ -315,8 +317,8 @@ fn facility(text: &str) -> Option<&str> {
     (is_word(facility) && is_word(level)).then_some(after)
 }
 
-/// `twister - DEBUG - DEVICE: `.
-fn device(text: &str) -> Option<&str> {
+/// The text after `twister - DEBUG - DEVICE: `.
+fn skip_device(text: &str) -> Option<&str> {
     let is_plain = |byte: &u8| byte.is_ascii_alphabetic() || b" -".contains(byte);
     let end = text.bytes().position(|byte| !is_plain(&byte))?;
     let (before, after) = text.split_at(end);
@@ -324,8 +326,8 @@ fn device(text: &str) -> Option<&str> {
     after.strip_prefix(": ")
 }
 
-/// `host unit[123]: ` or `host kernel: `, as journald and syslog have it behind the time.
-fn unit(text: &str) -> Option<&str> {
+/// The text after `host unit[123]: ` or `host kernel: `, which journald and syslog print after the time.
+fn skip_unit(text: &str) -> Option<&str> {
     let (_, after) = first_word(text)?;
     let (unit, after) = first_word(after)?;
     let unit = unit.strip_suffix(':')?;
@@ -336,12 +338,12 @@ fn unit(text: &str) -> Option<&str> {
     (has_process || unit == "kernel").then_some(after)
 }
 
-/// Whether the last line of a log is the prompt of a shell.
+/// Whether the last line of a log is a shell prompt.
 pub(super) fn is_prompt(line: &str) -> bool {
     line.ends_with(' ') && line.trim_end().ends_with(['$', '#', '>', '%'])
 }
 
-/// Lines that were not read although they are, or look like, results.
+/// Counts lines that look like results but cannot be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unread {
     lines: u64,
@@ -349,44 +351,43 @@ pub(super) struct Unread {
 }
 
 impl Unread {
-    /// Takes such a line.
-    pub fn line(&mut self, line: &str) {
+    pub fn add(&mut self, line: &str) {
         if self.lines == 0 {
             self.first = excerpt(line);
         }
         self.lines += 1;
     }
 
-    /// Says it of the last source, which is then not whole.
-    pub fn tell(&self, sources: &mut [Source]) {
+    /// Marks the last source as incomplete if there are such lines.
+    pub fn report_in(&self, sources: &mut [Source]) {
         let first = &self.first;
         match self.lines {
             0 => {}
-            1 => cut(
+            1 => mark_incomplete(
                 sources,
-                &format!("1 line looks like a result and could not be read: `{first}`"),
+                &format!("1 line looks like a result but cannot be read: `{first}`"),
             ),
-            lines => cut(
+            lines => mark_incomplete(
                 sources,
                 &format!(
-                    "{lines} lines look like results and could not be read, the first is `{first}`"
+                    "{lines} lines look like results but cannot be read; the first is `{first}`"
                 ),
             ),
         }
     }
 }
 
-/// Adds a reason why the last source does not tell all.
-pub(super) fn cut(sources: &mut [Source], why: &str) {
+/// Marks the last source as incomplete, for this reason.
+pub(super) fn mark_incomplete(sources: &mut [Source], why: &str) {
     if let Some(source) = sources.last_mut() {
-        source.cut = Some(match source.cut.take() {
+        source.incomplete = Some(match source.incomplete.take() {
             Some(known) => format!("{known}; {why}"),
             None => why.to_owned(),
         });
     }
 }
 
-/// So much of a line as a message has room for.
+/// The start of a line, short enough for a message.
 pub(super) fn excerpt(line: &str) -> String {
     const LONGEST: usize = 80;
     let line = line.trim();
@@ -396,7 +397,7 @@ pub(super) fn excerpt(line: &str) -> String {
     }
 }
 
-/// Whether the words of a line are, one behind the other, a number and this unit.
+/// Whether a line contains a number that is followed by this unit.
 pub(super) fn has_number_before(line: &str, unit: &str) -> bool {
     if memmem::find(line.as_bytes(), unit.as_bytes()).is_none() {
         return false;
@@ -407,33 +408,33 @@ pub(super) fn has_number_before(line: &str, unit: &str) -> bool {
     pairs.any(|(value, word)| word == unit && number(value).is_ok())
 }
 
-/// A number as a source prints it; the error says that it is none.
+/// Parses a finite number.
 pub(super) fn number(text: &str) -> Result<f64, String> {
     let text = text.trim();
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),
-        _ => Err(format!("`{text}` is no number")),
+        _ => Err(format!("`{text}` is not a number")),
     }
 }
 
-/// The text of a number that a source prints without a fraction: a point in it may mark thousands.
-pub(super) fn whole(text: &str) -> Result<&str, String> {
+/// Rejects a point in the text of an integer, because it may separate thousands.
+pub(super) fn without_point(text: &str) -> Result<&str, String> {
     if text.contains('.') {
         let text = text.trim();
         return Err(format!(
-            "`{text}` is ambiguous: its point may mark thousands"
+            "`{text}` is ambiguous: the point may separate thousands"
         ));
     }
     Ok(text)
 }
 
-/// A summary, unless it is of no sample, or `what` the source printed holds something that is no
-/// number.
-pub(super) fn figure(what: &str, stat: Result<Stat, String>) -> Figure {
+/// The figure of a line: a summary, or the reason why it failed. It fails without samples and if a
+/// number of the line cannot be parsed.
+pub(super) fn figure(line: &str, stat: Result<Stat, String>) -> Figure {
     match stat {
-        Ok(stat) if stat.samples == 0 => Figure::Failed("no sample".to_owned()),
+        Ok(stat) if stat.samples == 0 => Figure::Failed("no samples".to_owned()),
         Ok(stat) => Figure::Summary(stat),
-        Err(why) => Figure::Failed(format!("in `{}`: {why}", what.trim())),
+        Err(why) => Figure::Failed(format!("in `{}`: {why}", line.trim())),
     }
 }
 
@@ -442,9 +443,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn lines_of(mut input: &[u8]) -> Vec<(Vec<u8>, End)> {
+    fn lines_of(mut input: &[u8]) -> Vec<(Vec<u8>, LineEnd)> {
         let (mut lines, mut line) = (Vec::new(), Vec::new());
-        let mut splitter = Splitter::new(&mut input);
+        let mut splitter = LineSplitter::new(&mut input);
         while let Some(end) = splitter.next(&mut line).unwrap() {
             lines.push((line.clone(), end));
         }
@@ -452,9 +453,9 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_in_lf_cr_or_both_or_with_the_input() {
-        let whole = |text: &str| (text.as_bytes().to_vec(), End::Line);
-        let rest = (b"b".to_vec(), End::Input);
+    fn all_line_ends_are_recognised() {
+        let whole = |text: &str| (text.as_bytes().to_vec(), LineEnd::Terminated);
+        let rest = (b"b".to_vec(), LineEnd::Input);
         for text in ["a\n\nb", "a\r\n\r\nb", "a\r\rb", "a\r\r\n\r\r\nb"] {
             assert_eq!(
                 lines_of(text.as_bytes()),
@@ -466,12 +467,15 @@ mod tests {
         assert_eq!(lines_of(b"\n"), [whole("")]);
         assert_eq!(lines_of(b"a\r\n"), [whole("a")]);
         assert_eq!(lines_of(b""), []);
-        let long = vec![b'x'; 3 * LONGEST_LINE];
-        assert_eq!(lines_of(&long), [(vec![b'x'; LONGEST_LINE], End::Input)]);
+        let long = vec![b'x'; 3 * MAX_LINE_BYTES];
+        assert_eq!(
+            lines_of(&long),
+            [(vec![b'x'; MAX_LINE_BYTES], LineEnd::Input)]
+        );
     }
 
     #[test]
-    fn what_steers_a_terminal_does_no_harm() {
+    fn escape_sequences_are_removed() {
         for (line, clean) in [
             ("\u{1b}[1;32mok\u{1b}[0m 1", "ok 1"),
             ("a\u{1b}]0;a title 12\u{7}b", "ab"),
@@ -483,13 +487,16 @@ mod tests {
             ("13\u{8}2", "12"),
             ("a\u{1b}Pq12", "a"),
         ] {
-            assert_eq!(shown(line), clean, "{line:?}");
+            assert_eq!(without_escapes(line), clean, "{line:?}");
         }
         assert!(matches!(
-            shown("plain\tµ"),
+            without_escapes("plain\tµ"),
             Cow::Borrowed("plain\tµ") | Cow::Owned(_)
         ));
-        assert!(matches!(shown("plain\t"), Cow::Borrowed("plain\t")));
+        assert!(matches!(
+            without_escapes("plain\t"),
+            Cow::Borrowed("plain\t")
+        ));
     }
 
     /// Prefixes of consoles, loggers and mail.
@@ -523,7 +530,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_stands_before_a_line_is_removed() {
+    fn prefixes_are_removed() {
         for prefix in PREFIXES {
             for line in [
                 "thread.yield - x : 420 cycles , 3500 ns",
@@ -543,30 +550,30 @@ mod tests {
                 "",
             ] {
                 let all = format!("{prefix}{line}");
-                assert_eq!(without_prefix(&all), line, "{all}");
+                assert_eq!(without_prefixes(&all), line, "{all}");
             }
         }
-        // One that stands alone is text.
+        // A prefix alone is kept.
         for line in ["[12.5]", "12:34:56", "[Thu Jan  1 12:34:56 2026]", "Jan"] {
-            assert_eq!(without_prefix(line), line);
+            assert_eq!(without_prefixes(line), line);
         }
     }
 
     #[test]
-    fn a_number_is_finite() {
+    fn numbers_are_finite() {
         assert_eq!(number(" 1.5 "), Ok(1.5));
         assert_eq!(number("-2"), Ok(-2.0));
         for text in ["", "n/a", "nan", "inf", "1e999", "1,5", "0x10"] {
-            assert_eq!(number(text), Err(format!("`{text}` is no number")));
+            assert_eq!(number(text), Err(format!("`{text}` is not a number")));
         }
     }
 
     proptest! {
         #[test]
-        fn any_line_is_cleaned_without_a_panic(line in "[ -~\\x00-\\x1f\u{80}-\u{9f}é]{0,60}") {
-            let shown = shown(&line);
-            prop_assert!(!shown.contains(|c: char| c.is_control() && c != '\t'));
-            prop_assert!(shown.ends_with(without_prefix(&shown)));
+        fn any_line_is_cleaned_without_panic(line in "[ -~\\x00-\\x1f\u{80}-\u{9f}é]{0,60}") {
+            let clean = without_escapes(&line);
+            prop_assert!(!clean.contains(|c: char| c.is_control() && c != '\t'));
+            prop_assert!(clean.ends_with(without_prefixes(&clean)));
         }
     }
 }

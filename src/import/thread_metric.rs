@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Thread-Metric, the suite of Express Logic (now Eclipse `ThreadX`) for any RTOS.
+//! Thread-Metric, a suite by Express Logic (now Eclipse `ThreadX`) for any RTOS: its console output.
 //!
-//! Each of its eight tests is a program of its own that runs until it is stopped, and says after
-//! each period of 30 seconds (Zephyr's port: of `CONFIG_TM_TEST_DURATION`):
+//! Each of the eight tests is a separate program that runs until it is stopped. After each period of 30
+//! seconds (in Zephyr's port `CONFIG_TM_TEST_DURATION`) it prints:
 //!
-//! - `**** Thread-Metric Cooperative Scheduling Test **** Relative Time: 30`, the seconds so far.
-//! - `ERROR: Invalid counter value(s). ...`, when what it counts does not agree.
-//! - `Time Period Total:  1234567`, how often it did in this period what it measures.
+//! - `**** Thread-Metric Cooperative Scheduling Test **** Relative Time: 30`: the seconds since the start.
+//! - `ERROR: Invalid counter value(s). ...`: the counters of the threads disagree.
+//! - `Time Period Total:  1234567`: the number of operations in this period.
 //!
-//! Operations follow each other without a pause, so a period divided by its total is the mean time
-//! of an operation with all that goes with it; this is what is read. The period is the same
-//! throughout, so it is the difference of two relative times that follow each other, of which all
-//! relative times must be multiples. A log that begins late, or lost lines, may leave it unknown;
-//! where all are multiples of 30 and nothing less, it is the 30 seconds that the suite is written
-//! for. Periods are samples of one source. A relative time that is not greater than the last is that
-//! of a new boot. What an operation is differs between the tests (a switch, a message sent and
-//! received, ...), and it is a whole round of the loop.
+//! Operations follow each other without a pause. So the period divided by its total, which is read, is the
+//! mean time of an operation including the loop around it. An operation is one round of the loop; what it
+//! does depends on the test (a switch, a message sent and received, ...).
 //!
-//! The counters of single threads, which some ports print, are not read. Nothing marks the end.
+//! The log does not state the period. It is the difference of two consecutive relative times that divides
+//! all relative times. If lines are missing, it may be unknown. If the greatest common divisor is 30, the
+//! suite's default of 30 seconds is assumed. Periods are samples of one source. A relative time that does
+//! not increase belongs to a new boot.
+//!
+//! The counters of single threads, which some ports print, are not read. There is no end mark.
 
 use std::collections::HashMap;
 
@@ -26,13 +26,13 @@ use super::text::Unread;
 use super::{greatest_common_divisor, picoseconds, Figure, Format, Lines, Reader, Row, Source};
 use crate::stream::histogram::Histogram;
 
-/// The console's output of Thread-Metric.
+/// The console output of Thread-Metric.
 pub const FORMAT: Format = Format {
     name: "thread-metric",
     about: "Thread-Metric, on any RTOS",
-    mark: "`**** Thread-Metric Cooperative Scheduling Test **** Relative Time: 30`",
+    recognised_by: "`**** Thread-Metric Cooperative Scheduling Test **** Relative Time: 30`",
     lines: Some(Lines {
-        signs: &[TITLE],
+        start_marks: &[TITLE],
         reader: || Box::new(Log::default()),
     }),
     document: None,
@@ -41,23 +41,24 @@ pub const FORMAT: Format = Format {
 const TITLE: &str = "**** Thread-Metric ";
 const TIME: &str = " **** Relative Time: ";
 
-/// Seconds of a period, unless a port says otherwise.
-const USUAL_PERIOD: u64 = 30;
+/// The default period, in seconds.
+const DEFAULT_PERIOD: u64 = 30;
 
 #[derive(Default)]
 struct Log {
     boots: Vec<Vec<Test>>,
-    /// Where each test of the last boot is, by its name.
+    /// The index of each test of the last boot, by its name.
     places: HashMap<String, usize>,
-    /// A period was announced and its total has not come.
+    /// The period whose total is still missing.
     period: Option<Period>,
     unread: Unread,
 }
 
-/// What one boot says of a test; there is one, unless a program runs several.
+/// The results of one test in one boot. A boot has one test, unless a program runs several.
 struct Test {
     name: String,
-    /// The relative times, each with what was done in the period before it, unless the log lost that.
+    /// The relative times in seconds, each with the number of operations in the period before it, if the
+    /// log has it.
     periods: Vec<(u64, Option<u64>)>,
     error: Option<String>,
 }
@@ -73,7 +74,7 @@ impl Reader for Log {
         if let Some((_, title)) = line.split_once(TITLE) {
             self.end_period(None);
             let Some((name, seconds)) = title.split_once(TIME) else {
-                self.unread.line(line);
+                self.unread.add(line);
                 return;
             };
             let (seconds, error) = match seconds.trim().parse() {
@@ -101,17 +102,17 @@ impl Reader for Log {
     fn finish(mut self: Box<Self>) -> Vec<Source> {
         self.end_period(None);
         let mut sources: Vec<Source> = self.boots.into_iter().map(source).collect();
-        self.unread.tell(&mut sources);
+        self.unread.report_in(&mut sources);
         sources
     }
 }
 
 fn not_a_number(what: &str, text: &str) -> String {
-    format!("`{what}: {}` is no number", text.trim())
+    format!("`{what}: {}` is not a number", text.trim())
 }
 
 impl Log {
-    /// Ends a period, with its total unless another one begins before that comes.
+    /// Ends a period. `total` is the text of its total; `None` if it is missing.
     fn end_period(&mut self, total: Option<&str>) {
         let Some(period) = self.period.take() else {
             return;
@@ -126,7 +127,7 @@ impl Log {
             self.boots.push(Vec::new());
             self.places.clear();
         }
-        let tests = self.boots.last_mut().expect("there is one");
+        let tests = self.boots.last_mut().expect("a boot has begun");
         let at = *self.places.entry(period.name.clone()).or_insert_with(|| {
             tests.push(Test {
                 name: period.name.clone(),
@@ -149,10 +150,10 @@ impl Log {
     }
 }
 
-/// How much was done in a period.
+/// The number of operations in a period.
 fn operations(total: &str) -> Result<u64, String> {
     match total.trim().parse() {
-        Ok(0) => Err("`Time Period Total: 0`: nothing was done".to_owned()),
+        Ok(0) => Err("`Time Period Total: 0`: no operation was done".to_owned()),
         Ok(operations) => Ok(operations),
         Err(_) => Err(not_a_number("Time Period Total", total)),
     }
@@ -164,7 +165,7 @@ impl Test {
         self.periods.last().map(|(seconds, _)| *seconds)
     }
 
-    /// The times of an operation, one of each period.
+    /// The mean time of an operation in each period.
     fn samples(&self) -> Result<Histogram, String> {
         let totals = self
             .periods
@@ -172,28 +173,28 @@ impl Test {
             .filter_map(|(_, operations)| *operations);
         let totals: Vec<u64> = totals.collect();
         if totals.is_empty() {
-            return Err("no `Time Period Total` follows".to_owned());
+            return Err("`Time Period Total` is missing".to_owned());
         }
         let period = self.period()? as f64;
         let sample = |operations: u64| {
             let ticks = picoseconds(period * 1e9 / operations as f64);
-            Ok((ticks.ok_or("the period is absurd")?, 1))
+            Ok((ticks.ok_or("the period is too long")?, 1))
         };
         totals.into_iter().map(sample).collect()
     }
 
-    /// Seconds of a period.
+    /// The period in seconds.
     fn period(&self) -> Result<u64, String> {
         let times: Vec<u64> = self.periods.iter().map(|(seconds, _)| *seconds).collect();
         let common = times.iter().copied().fold(0, greatest_common_divisor);
         let is_step = times.windows(2).any(|pair| pair[1] - pair[0] == common);
-        if is_step || common == USUAL_PERIOD {
+        if is_step || common == DEFAULT_PERIOD {
             return Ok(common);
         }
         let times: Vec<String> = times.iter().map(u64::to_string).collect();
         let times = times.join(", ");
         Err(format!(
-            "relative times ({times}) that do not tell how long a period was"
+            "the length of a period does not follow from the relative times ({times})"
         ))
     }
 }

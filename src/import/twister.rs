@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Zephyr's test runner: what `twister` recorded of the consoles of benchmarks, in `twister.json`
-//! (3.6 and later) and `recording.csv` (2.6 and later).
+//! Zephyr's test runner `twister`: the records that it extracts from the consoles of benchmarks, in
+//! `twister.json` (3.6 and later) and `recording.csv` (2.6 and later).
 //!
-//! The expression `record:` of a test names what it takes from a line. Records with `metric` and
-//! `cycles` are read, and `nanoseconds` and `description` of them: those of `latency_measure`,
-//! `wait_queues` and `sched_queues`. Numbers are texts there, as the benchmark printed them. Other
-//! records and suites without records are passed over. A benchmark's `FAILED` rows are in no
-//! record.
+//! The regular expression `record:` of a test defines the fields of a record. Records with `metric` and
+//! `cycles` are read, also their `nanoseconds` and `description`: those of `latency_measure`,
+//! `wait_queues` and `sched_queues`. Their numbers are strings, as the benchmark printed them. Other
+//! records and suites without records are ignored. Records do not contain a benchmark's `FAILED` rows.
 //!
-//! In `twister.json` each of the `testsuites` is a source: `platform`, `arch`, `name`, `run_id`,
-//! `dut`, `toolchain`, `status`, and of the `environment` `zephyr_version`, `run_date` and
-//! `commit_date`. A `status` other than `passed` cuts it, with the `reason`. `recording.csv` has a
-//! head of names, sorted or not, with quotes or not, and says nothing else.
+//! In `twister.json` each of the `testsuites` becomes a source. Its facts are `platform`, `arch`, `name`,
+//! `run_id`, `dut`, `toolchain` and `status`, and `zephyr_version`, `run_date` and `commit_date` of the
+//! `environment`. A `status` other than `passed` makes the source incomplete, with the `reason`.
+//! `recording.csv` has a header, whose names may be sorted or quoted, and no facts.
 
 use std::borrow::Cow;
 
@@ -24,14 +23,15 @@ use super::zephyr_latency::{mean, name_and_about};
 use super::{counter_clock, Document, Format, Lines, Reader, Row, Source};
 use crate::stream::run::Fact;
 
-/// What twister recorded.
+/// The records of twister.
 pub const FORMAT: Format = Format {
     name: "twister",
     about: "Zephyr's twister.json and recording.csv",
-    mark: "a JSON object with `testsuites` and `environment.zephyr_version`, or a CSV head with \
+    recognised_by:
+        "a JSON object with `testsuites` and `environment.zephyr_version`, or a CSV header with \
            `metric` and `cycles`",
     lines: Some(Lines {
-        signs: &[
+        start_marks: &[
             "metric,cycles,nanoseconds",
             "metric,description,cycles,nanoseconds",
             "cycles,description,metric,nanoseconds",
@@ -53,26 +53,26 @@ fn fits(document: &Value) -> bool {
 
 fn read(document: &Value) -> Result<Vec<Source>, String> {
     let suites = document["testsuites"].as_array();
-    let suites = suites.ok_or("testsuites: no array")?;
+    let suites = suites.ok_or("testsuites: not an array")?;
     let mut sources = Vec::new();
     for (at, suite) in suites.iter().enumerate() {
         let Some(recording) = suite.get("recording") else {
             continue;
         };
         let records = recording.as_array();
-        let records = records.ok_or_else(|| format!("testsuites[{at}].recording: no array"))?;
+        let records = records.ok_or_else(|| format!("testsuites[{at}].recording: not an array"))?;
         let rows: Vec<Row> = records.iter().flat_map(rows_of).collect();
         if !rows.is_empty() {
             sources.push(source(suite, &document["environment"], rows));
         }
     }
     if sources.is_empty() {
-        return Err("testsuites: no `recording` with `metric` and `cycles` in any".to_owned());
+        return Err("testsuites: none has a `recording` with `metric` and `cycles`".to_owned());
     }
     Ok(sources)
 }
 
-/// The rows of a record: one, or where the test has `merge: true` as many as its fields have values.
+/// The rows of a record: one, or with `merge: true` one for each value of its fields.
 fn rows_of(record: &Value) -> Vec<Row> {
     let Some(titles) = record["metric"].as_array() else {
         return row(|name| scalar(&record[name])).into_iter().collect();
@@ -91,7 +91,7 @@ fn source(suite: &Value, environment: &Value, rows: Vec<Row>) -> Source {
     if let Some(version) = environment["zephyr_version"].as_str() {
         facts.push(Fact::new("kernel", format!("Zephyr {version}")));
     }
-    let told = [
+    let fields = [
         ("board", &suite["platform"]),
         ("arch", &suite["arch"]),
         ("suite", &suite["name"]),
@@ -102,23 +102,23 @@ fn source(suite: &Value, environment: &Value, rows: Vec<Row>) -> Source {
         ("date", &environment["run_date"]),
         ("commit_date", &environment["commit_date"]),
     ];
-    let told = told.into_iter();
-    facts.extend(told.filter_map(|(name, value)| Some(Fact::new(name, value.as_str()?))));
-    let cut = match (suite["status"].as_str(), suite["reason"].as_str()) {
+    let fields = fields.into_iter();
+    facts.extend(fields.filter_map(|(name, value)| Some(Fact::new(name, value.as_str()?))));
+    let incomplete = match (suite["status"].as_str(), suite["reason"].as_str()) {
         (Some("passed"), _) => None,
-        (Some(status), Some(reason)) => Some(format!("its status is `{status}`: {reason}")),
-        (Some(status), None) => Some(format!("its status is `{status}`")),
-        (None, _) => Some("it has no status".to_owned()),
+        (Some(status), Some(reason)) => Some(format!("the status is `{status}`: {reason}")),
+        (Some(status), None) => Some(format!("the status is `{status}`")),
+        (None, _) => Some("the status is missing".to_owned()),
     };
     Source {
         facts,
         clock: counter_clock(),
         rows,
-        cut,
+        incomplete,
     }
 }
 
-/// The row of a record, whose fields are found by their names; none, if it is of another kind.
+/// The row of a record; `None` for other kinds of records. `field` returns a field by its name.
 fn row<T: AsRef<str>>(field: impl Fn(&str) -> Option<T>) -> Option<Row> {
     let (title, ticks) = (field("metric")?, field("cycles")?);
     let (name, about) = name_and_about(title.as_ref())?;
@@ -134,8 +134,8 @@ fn row<T: AsRef<str>>(field: impl Fn(&str) -> Option<T>) -> Option<Row> {
 /// A `recording.csv`.
 #[derive(Default)]
 struct Recording {
-    /// The names of its columns; none before its head.
-    head: Vec<String>,
+    /// The names of the columns; empty before the header is read.
+    header: Vec<String>,
     rows: Vec<Row>,
     unread: Unread,
 }
@@ -143,14 +143,14 @@ struct Recording {
 impl Reader for Recording {
     fn line(&mut self, line: &str) {
         let fields = fields(line);
-        if self.head.is_empty() {
-            self.head = fields.into_iter().map(Cow::into_owned).collect();
-        } else if fields.len() == self.head.len() {
-            let column = |name: &str| self.head.iter().position(|column| column == name);
+        if self.header.is_empty() {
+            self.header = fields.into_iter().map(Cow::into_owned).collect();
+        } else if fields.len() == self.header.len() {
+            let column = |name: &str| self.header.iter().position(|column| column == name);
             self.rows
                 .extend(row(|name| fields.get(column(name)?).map(Cow::as_ref)));
         } else if fields.len() > 1 {
-            self.unread.line(line);
+            self.unread.add(line);
         }
     }
 
@@ -162,14 +162,14 @@ impl Reader for Recording {
             facts: vec![Fact::new("tool", "twister")],
             clock: counter_clock(),
             rows: self.rows,
-            cut: None,
+            incomplete: None,
         }];
-        self.unread.tell(&mut sources);
+        self.unread.report_in(&mut sources);
         sources
     }
 }
 
-/// The fields of a line of CSV; in quotes, `""` is a quote.
+/// The fields of a CSV line. In a quoted field, `""` is a quote.
 fn fields(line: &str) -> Vec<Cow<'_, str>> {
     let mut fields = Vec::new();
     let mut rest = Some(line);
@@ -187,7 +187,7 @@ fn fields(line: &str) -> Vec<Cow<'_, str>> {
     fields
 }
 
-/// The field up to its closing quote, and what follows the comma after it.
+/// The field up to its closing quote, and the text after the comma that follows.
 fn quoted_field(text: &str) -> (Cow<'_, str>, Option<&str>) {
     let mut field = Cow::Borrowed("");
     let mut rest = text;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the logs of all Zephyr applications have in common: the banner of a boot, the mark at the
-//! end, and labels before a line.
+//! Common code for logs of Zephyr applications.
+//!
+//! In: boot banners, end marks and rows. Out: a source for each boot.
 
 use std::sync::LazyLock;
 
@@ -11,36 +12,36 @@ use super::text::Unread;
 use super::{counter_clock, Row, Source};
 use crate::stream::run::Fact;
 
-/// What a banner of a boot holds: `***** BOOTING ZEPHYR OS v1.7.99 - BUILD: ... *****` (1.x),
-/// `*** Booting Zephyr OS build v4.2.0 ***`, and `*** Using Zephyr OS v3.7.99 ***` under the nRF
-/// Connect SDK, which boots in its own name.
-pub(super) const BOOT_SIGNS: [&str; 3] = [
+/// A boot banner contains one of these: `***** BOOTING ZEPHYR OS v1.7.99 - BUILD: ... *****` (1.x),
+/// `*** Booting Zephyr OS build v4.2.0 ***`, or `*** Using Zephyr OS v3.7.99 ***` (nRF Connect SDK, after
+/// a banner of its own).
+pub(super) const BOOT_MARKS: [&str; 3] = [
     "BOOTING ZEPHYR OS ",
     "Booting Zephyr OS ",
     "Using Zephyr OS ",
 ];
 
-/// What the mark at the end holds, whatever the result.
-pub(super) const END_SIGN: &str = "PROJECT EXECUTION ";
+/// The end mark contains this, whatever the result.
+pub(super) const END_MARK: &str = "PROJECT EXECUTION ";
 
 const SUCCESSFUL: &str = "PROJECT EXECUTION SUCCESSFUL";
 const FAILED: &str = "PROJECT EXECUTION FAILED";
 
-/// A line that begins or ends what a boot tells.
+/// A line at the start or end of a boot's output.
 pub(super) enum Mark<'a> {
-    /// The banner, and the version in it; tags of older versions begin with `zephyr-`.
+    /// The banner with its version, without the `zephyr-` of older versions.
     Booted(&'a str),
-    /// The end of a test application.
+    /// The end of a test application without errors.
     Successful,
-    /// The same, with errors.
+    /// The end of a test application with errors.
     Failed,
 }
 
-/// The mark that a line is.
+/// The mark in a line.
 pub(super) fn mark(line: &str) -> Option<Mark<'_>> {
-    // All at once: most lines are none.
+    // One search for all marks, because most lines contain none.
     static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-        let marks = [SUCCESSFUL, FAILED].into_iter().chain(BOOT_SIGNS);
+        let marks = [SUCCESSFUL, FAILED].into_iter().chain(BOOT_MARKS);
         AhoCorasick::new(marks).expect("the marks are few")
     });
     let found = MARKS.find(line)?;
@@ -58,13 +59,13 @@ pub(super) fn mark(line: &str) -> Option<Mark<'_>> {
     }
 }
 
-/// Whether a line is an end mark to its last letter, though its line end is missing.
+/// Whether a line without a line end is a complete end mark.
 pub(super) fn is_end_mark(line: &str) -> bool {
     let line = line.trim_end();
     line.ends_with(SUCCESSFUL) || line.ends_with(FAILED)
 }
 
-/// The boots that a log tells of, each a source.
+/// Collects the boots in a log. Each boot becomes a source.
 pub(super) struct Boots {
     tool: &'static str,
     sources: Vec<Source>,
@@ -72,12 +73,12 @@ pub(super) struct Boots {
     rows: Vec<Row>,
     has_begun: bool,
     is_ended: bool,
-    cut: Option<String>,
+    incomplete: Option<String>,
     unread: Unread,
 }
 
 impl Boots {
-    /// None yet; `tool` is what measures in them.
+    /// No boots yet; `tool` is the benchmark that runs in them.
     pub(super) fn new(tool: &'static str) -> Self {
         Boots {
             tool,
@@ -86,7 +87,7 @@ impl Boots {
             rows: Vec::new(),
             has_begun: false,
             is_ended: false,
-            cut: None,
+            incomplete: None,
             unread: Unread::default(),
         }
     }
@@ -101,12 +102,12 @@ impl Boots {
             Mark::Successful => self.is_ended = true,
             Mark::Failed => {
                 self.is_ended = true;
-                self.cut(format!("it ended with {FAILED}"));
+                self.mark_incomplete(format!("it ended with {FAILED}"));
             }
         }
     }
 
-    /// The tool says that it begins; a boot that ends before its first row is a source, too.
+    /// The tool starts. A boot in which it starts is a source even without rows.
     pub(super) fn begin(&mut self) {
         if self.has_begun || self.is_ended || !self.rows.is_empty() {
             self.close();
@@ -114,25 +115,24 @@ impl Boots {
         self.has_begun = true;
     }
 
-    /// The tool says that it ends, and not whether it was successful.
+    /// The tool ends, without stating whether it was successful.
     pub(super) fn end(&mut self) {
         self.is_ended = true;
     }
 
-    /// What the tool tells of this boot; what it said first stays.
+    /// Adds a fact about this boot, unless there already is one of this name.
     pub(super) fn fact(&mut self, name: &str, value: &str) {
         if self.facts.iter().all(|fact| fact.name != name) {
             self.facts.push(Fact::new(name, value));
         }
     }
 
-    /// Why this boot does not tell all; the first reason stays.
-    pub(super) fn cut(&mut self, why: String) {
-        self.cut.get_or_insert(why);
+    /// Marks this boot as incomplete; the first reason is kept.
+    pub(super) fn mark_incomplete(&mut self, why: String) {
+        self.incomplete.get_or_insert(why);
     }
 
-    /// Takes what was measured. After the mark at the end it belongs to a boot whose banner the
-    /// log lost.
+    /// Takes a row. After an end mark it belongs to another boot, whose banner is missing.
     pub(super) fn row(&mut self, row: Row) {
         if self.is_ended {
             self.close();
@@ -140,9 +140,9 @@ impl Boots {
         self.rows.push(row);
     }
 
-    /// Takes a line that looks like a row and cannot be read.
+    /// Takes a line that looks like a row but cannot be read.
     pub(super) fn unread(&mut self, line: &str) {
-        self.unread.line(line);
+        self.unread.add(line);
     }
 
     /// The last row of this boot.
@@ -150,7 +150,7 @@ impl Boots {
         self.rows.last_mut()
     }
 
-    /// The boots in which the tool measured or said that it would.
+    /// The boots in which the tool started or printed a row.
     pub(super) fn finish(mut self) -> Vec<Source> {
         self.close();
         self.sources
@@ -158,40 +158,39 @@ impl Boots {
 
     fn close(&mut self) {
         let rows = std::mem::take(&mut self.rows);
-        let told = std::mem::take(&mut self.facts);
-        let mut cut = self.cut.take();
+        let boot_facts = std::mem::take(&mut self.facts);
+        let mut incomplete = self.incomplete.take();
         if !self.is_ended {
-            cut.get_or_insert(format!("its end mark, {SUCCESSFUL}, is missing"));
+            incomplete.get_or_insert(format!("the end mark, {SUCCESSFUL}, is missing"));
         }
         if self.has_begun || !rows.is_empty() {
             let mut facts = vec![Fact::new("tool", self.tool)];
-            facts.extend(told);
+            facts.extend(boot_facts);
             self.sources.push(Source {
                 facts,
-                // Where a log states a frequency, it is cut to whole megahertz (19.2 MHz is `19 MHz`).
+                // Frequencies in a log are truncated to whole megahertz (19.2 MHz is `19 MHz`).
                 // `check` derives a better one from rows with both cycles and nanoseconds.
                 clock: counter_clock(),
                 rows,
-                cut,
+                incomplete,
             });
-            std::mem::take(&mut self.unread).tell(&mut self.sources);
+            std::mem::take(&mut self.unread).report_in(&mut self.sources);
         }
         self.has_begun = false;
         self.is_ended = false;
     }
 }
 
-/// A line without a label that a console put before it. No benchmark has a name with a colon and a
-/// blank in it.
+/// A line without a console's label. No benchmark has a name that contains a colon and a blank.
 pub(super) fn without_label(line: &str) -> &str {
     line.rsplit_once(": ").map_or(line, |(_, rest)| rest).trim()
 }
 
-/// A number as `printk` writes it; the error is what a row without one says.
+/// Parses a number that `printk` wrote.
 pub(super) fn number(text: &str) -> Result<f64, String> {
     let is_plain = text
         .bytes()
         .all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'.'));
     let number = if is_plain { text.parse().ok() } else { None };
-    number.ok_or_else(|| format!("`{text}` is no number"))
+    number.ok_or_else(|| format!("`{text}` is not a number"))
 }

@@ -1,40 +1,41 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Zephyr: `tests/benchmarks/app_kernel`, all versions, and `tests/benchmarks/sys_kernel`, 1.0 to 4.x.
+//! Zephyr's `tests/benchmarks/app_kernel`, all versions, and `tests/benchmarks/sys_kernel`, 1.0 to 4.x: their
+//! console output.
 //!
 //! `app_kernel` prints a box:
 //!
-//! - `|  S I M P L E   S E R V I C E    M E A S U R E M E N T S  |  nsec    |` begins it. With user mode
-//!   there is a box for each pairing of threads, whose title comes next.
-//! - `| signal semaphore                             |       421|`: a mean, cut to whole nanoseconds.
-//! - `M A I L B O X` and `P I P E`, then tables: `|   8|   5120|   1562|`, the size, the nanoseconds of a
-//!   packet and its rate; for pipes two sizes, then nanoseconds and rates without a buffer, with a small
-//!   and with a big one, after a title that says which sizes are matched.
+//! - `|  S I M P L E   S E R V I C E    M E A S U R E M E N T S  |  nsec    |` starts it. With user mode
+//!   there is a box for each pairing of threads; its title is the next line.
+//! - `| signal semaphore                             |       421|`: a mean, truncated to whole nanoseconds.
+//! - `M A I L B O X` and `P I P E` start tables: `|   8|   5120|   1562|` is the size, the nanoseconds per
+//!   packet and the rate. For pipes, there are two sizes, then nanoseconds and rates without a buffer, with
+//!   a small and with a big one; a title says which sizes match.
 //! - `| message overhead:   5020     nsec/packet |`.
 //! - `|         END OF TESTS`.
 //!
-//! `sys_kernel` prints `MODULE: kernel API test`, then for each test `TEST CASE: Semaphore #1`,
-//! `TEST RESULT: SUCCESSFUL` or `FAILED`, and `DETAILS: Average time for 1 iteration: 1234 nSec` or what
-//! went wrong; before them `Each test below is repeated 5000 times`.
+//! `sys_kernel` prints `MODULE: kernel API test` and `Each test below is repeated 5000 times`, then for each
+//! test `TEST CASE: Semaphore #1`, `TEST RESULT: SUCCESSFUL` or `FAILED`, and
+//! `DETAILS: Average time for 1 iteration: 1234 nSec` or the error.
 //!
-//! A rate is no time. How many runs a mean of `app_kernel` is of is not printed.
+//! Rates are not times and are not read. `app_kernel` does not print the number of samples of a mean.
 
 use super::text::{figure, number};
-use super::zephyr::{mark, Boots, BOOT_SIGNS};
+use super::zephyr::{mark, Boots, BOOT_MARKS};
 use super::{picosecond_clock, Figure, Format, Lines, Reader, Row, Source, NANOSECOND};
 use crate::stream::run::Stat;
 
-/// What `app_kernel` and `sys_kernel` print.
+/// The output of `app_kernel` and `sys_kernel`.
 pub const FORMAT: Format = Format {
     name: "zephyr-kernel",
     about: "Zephyr's app_kernel and sys_kernel",
-    mark: "`S I M P L E   S E R V I C E    M E A S U R E M E N T S`, or `TEST CASE: Semaphore #1` and \
+    recognised_by: "`S I M P L E   S E R V I C E    M E A S U R E M E N T S`, or `TEST CASE: Semaphore #1` and \
            `DETAILS: Average time for 1 iteration:`",
     lines: Some(Lines {
-        signs: &[
-            BOOT_SIGNS[0],
-            BOOT_SIGNS[1],
-            BOOT_SIGNS[2],
+        start_marks: &[
+            BOOT_MARKS[0],
+            BOOT_MARKS[1],
+            BOOT_MARKS[2],
             SERVICES,
             MODULE,
             CASE,
@@ -52,24 +53,24 @@ const MODULE: &str = "MODULE: kernel API test";
 const CASE: &str = "TEST CASE: ";
 const TIME: &str = "Average time for 1 iteration: ";
 
-/// What the columns of the table of pipes are, after the two sizes.
+/// The columns with times in the table of pipes.
 const BUFFERS: [&str; 3] = ["no buffer", "small buffer", "big buffer"];
 
 struct Log {
     boots: Boots,
-    part: Part,
-    /// The pairing of threads that the box is of.
+    section: Section,
+    /// The pairing of threads, from the title of the box.
     threads: String,
-    /// Which sizes of a pipe match.
+    /// The title that says which sizes of a pipe match.
     sizes: String,
-    /// How often `sys_kernel` repeats each test; 1 if it does not say.
+    /// How often `sys_kernel` repeats each test; 1 if unknown.
     repeats: u64,
     case: Option<Case>,
 }
 
-/// Where in a box its reader is.
+/// The position of the reader within a box.
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+enum Section {
     Outside,
     /// Between the title and the line below it.
     Title,
@@ -78,7 +79,7 @@ enum Part {
     Pipe,
 }
 
-/// A test of `sys_kernel` that has not ended.
+/// The current test of `sys_kernel`.
 struct Case {
     name: String,
     has_failed: bool,
@@ -88,7 +89,7 @@ impl Log {
     fn new() -> Self {
         Log {
             boots: Boots::new(FORMAT.name),
-            part: Part::Outside,
+            section: Section::Outside,
             threads: String::new(),
             sizes: String::new(),
             repeats: 1,
@@ -100,17 +101,17 @@ impl Log {
 impl Reader for Log {
     fn line(&mut self, line: &str) {
         if let Some(mark) = mark(line) {
-            self.part = Part::Outside;
-            self.end_case("its test is cut off");
+            self.section = Section::Outside;
+            self.end_case("the test is incomplete");
             self.boots.mark(&mark);
         } else if line.contains(SERVICES) {
-            self.part = Part::Title;
+            self.section = Section::Title;
             self.threads.clear();
             self.boots.fact("suite", "app_kernel");
         } else if line.contains(MODULE) {
             self.boots.begin();
             self.boots.fact("suite", "sys_kernel");
-        } else if self.part != Part::Outside {
+        } else if self.section != Section::Outside {
             self.boxed(line);
         } else {
             self.test(line);
@@ -118,7 +119,7 @@ impl Reader for Log {
     }
 
     fn finish(mut self: Box<Self>) -> Vec<Source> {
-        self.end_case("its test is cut off");
+        self.end_case("the test is incomplete");
         let mut sources = self.boots.finish();
         for source in &mut sources {
             source.clock = picosecond_clock();
@@ -127,26 +128,26 @@ impl Reader for Log {
     }
 }
 
-/// The mean of so many nanoseconds.
+/// A mean in nanoseconds.
 fn mean(line: &str, nanoseconds: &str, samples: u64) -> Figure {
     let stat =
         number(nanoseconds).map(|nanoseconds| Stat::of_mean(samples, nanoseconds * NANOSECOND));
     figure(line, stat)
 }
 
-/// Words with a blank between them.
+/// The words of a text, separated by single blanks.
 fn words(text: &str) -> String {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     words.join(" ")
 }
 
-/// Whether a cell holds a count, as sizes and times do.
+/// Whether a cell is an integer, as sizes are.
 fn is_count(cell: &str) -> bool {
     !cell.is_empty() && cell.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl Log {
-    /// Takes a line of the box: cells between bars, after what a console puts there.
+    /// Takes a line of the box: cells between bars, after any console prefix.
     fn boxed(&mut self, line: &str) {
         let Some((_, cells)) = line.trim_end().split_once('|') else {
             return;
@@ -155,13 +156,13 @@ impl Log {
             return;
         };
         let cells: Vec<&str> = cells.split('|').map(str::trim).collect();
-        match (self.part, &cells[..]) {
+        match (self.section, &cells[..]) {
             (_, [text]) => self.text(line, text),
-            (Part::Services, [name, time]) if !name.is_empty() => self.push(name, line, time),
-            (Part::Mailbox, [size, time, _]) if is_count(size) => {
+            (Section::Services, [name, time]) if !name.is_empty() => self.push(name, line, time),
+            (Section::Mailbox, [size, time, _]) if is_count(size) => {
                 self.push(&format!("mailbox {size}"), line, time);
             }
-            (Part::Pipe, [put, get, times @ ..]) if times.len() == 6 && is_count(put) => {
+            (Section::Pipe, [put, get, times @ ..]) if times.len() == 6 && is_count(put) => {
                 for (buffer, time) in BUFFERS.iter().zip(times) {
                     let name = format!("pipe {}, {buffer} {put} {get}", self.sizes);
                     self.push(&name, line, time);
@@ -171,20 +172,20 @@ impl Log {
         }
     }
 
-    /// Takes a line of the box that is one cell.
+    /// Takes a line of the box with one cell.
     fn text(&mut self, line: &str, text: &str) {
         if text.starts_with("---") {
-            if self.part == Part::Title {
-                self.part = Part::Services;
+            if self.section == Section::Title {
+                self.section = Section::Services;
             }
-        } else if self.part == Part::Title {
+        } else if self.section == Section::Title {
             self.threads = words(text);
         } else if text.starts_with(END) {
-            self.part = Part::Outside;
+            self.section = Section::Outside;
         } else if text.contains(MAILBOX) {
-            self.part = Part::Mailbox;
+            self.section = Section::Mailbox;
         } else if text.contains(PIPE) {
-            self.part = Part::Pipe;
+            self.section = Section::Pipe;
         } else if let Some(overhead) = text.strip_prefix("message overhead:") {
             let time = overhead.split_ascii_whitespace().next().unwrap_or("");
             self.push("mailbox message overhead", line, time);
@@ -203,9 +204,9 @@ impl Log {
 
     /// Takes a line of `sys_kernel`.
     fn test(&mut self, line: &str) {
-        let after = |sign: &str| line.split_once(sign).map(|(_, rest)| rest.trim());
+        let after = |label: &str| line.split_once(label).map(|(_, rest)| rest.trim());
         if let Some(name) = after(CASE) {
-            self.end_case("its test is cut off");
+            self.end_case("the test is incomplete");
             self.case = Some(Case {
                 name: words(name),
                 has_failed: false,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Zephyr: `tests/benchmarks/latency_measure`, in all its forms.
+//! Zephyr's `tests/benchmarks/latency_measure`, all versions: its console output.
 //!
 //! Up to 2.3 it prints a box. A section has a title and one or two figures, in ticks of the system
-//! timer (`tcs`) and nanoseconds. The name of a row is both, without the section's number, since
-//! figures of several sections have the same words: `Measure time to switch from ISR back to
-//! interrupted thread: switching time`. An error that stands in place of a figure fails the row of
-//! its section.
+//! timer (`tcs`) and nanoseconds. A row is named after both title and figure, without the section's
+//! number, because sections share the names of figures: `Measure time to switch from ISR back to
+//! interrupted thread: switching time`. An error in place of a figure becomes a failed row with the name of
+//! the section.
 //!
 //! ```text
 //! |  tcs = timer clock cycles: 1 tcs is 12 nsec                                 |
@@ -14,10 +14,9 @@
 //! | switching time is 107 tcs = 1337 nsec                                       |
 //! ```
 //!
-//! From 2.4 it prints a line for each figure. Between 3.5 and 3.6 the modes of the threads were
-//! added, and a colon at the end with a note behind it; a figure without a number became `FAILED`.
-//! 3.6 gave ids to figures, with what they are after a dash or without. The name is what stands
-//! before the dash or the colon.
+//! From 2.4 on it prints a line for each figure. Between 3.5 and 3.6, the modes of the threads and a colon
+//! with a note at the end were added; a figure without a number is `FAILED`. 3.6 introduced ids, with or
+//! without a description after a dash. A row is named after the text before the dash or the colon.
 //!
 //! ```text
 //! Average thread context switch using yield            :     420 cycles ,     3502 ns
@@ -27,78 +26,78 @@
 //! ```
 //!
 //! `tests/benchmarks/timing_info` (1.8 to 2.3) and the verbose output of `wait_queues` and
-//! `sched_queues` have the same lines and are read with it.
+//! `sched_queues` have the same lines and are read too.
 //!
-//! Figures are means, cut to integers. How many iterations they are of, the log does not say
-//! (1000 in most versions), so `samples` is 1. What is read of the head: the boot's banner,
-//! `Clock frequency: 120 MHz`, `1 tcs is 12 nsec`. Not read: output with `CSV_FORMAT_OUTPUT`,
-//! which is chosen in the source.
+//! Figures are means, truncated to integers. The log does not state the number of iterations (1000 in most
+//! versions), so `samples` is 1. Other lines that are read: the boot banner,
+//! `Clock frequency: 120 MHz`, `1 tcs is 12 nsec`. Output with `CSV_FORMAT_OUTPUT`, which is enabled in the
+//! source, is not read.
 
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::text::whole;
-use super::zephyr::{is_end_mark, mark, number, without_label, Boots, BOOT_SIGNS, END_SIGN};
+use super::text::without_point;
+use super::zephyr::{is_end_mark, mark, number, without_label, Boots, BOOT_MARKS, END_MARK};
 use super::{Figure, Format, Lines, Reader, Row, Source};
 use crate::stream::run::Stat;
 
-/// What `latency_measure` prints.
+/// The output of `latency_measure`.
 pub const FORMAT: Format = Format {
     name: "zephyr-latency",
     about: "Zephyr's tests/benchmarks/latency_measure",
-    mark: "lines such as `Lock a mutex : 94 cycles , 783 ns`, or a box `Latency Benchmark`",
+    recognised_by: "lines like `Lock a mutex : 94 cycles , 783 ns`, or a box `Latency Benchmark`",
     lines: Some(Lines {
-        signs: &SIGNS,
+        start_marks: &START_MARKS,
         reader: || Box::new(Log::new()),
     }),
     document: None,
 };
 
-const SIGNS: [&str; 8] = [
-    BOOT_SIGNS[0],
-    BOOT_SIGNS[1],
-    BOOT_SIGNS[2],
-    BEGINS[0],
-    BEGINS[1],
-    BOX_BEGINS,
+const START_MARKS: [&str; 8] = [
+    BOOT_MARKS[0],
+    BOOT_MARKS[1],
+    BOOT_MARKS[2],
+    STARTS[0],
+    STARTS[1],
+    BOX_START,
     CYCLES,
     FAILED,
 ];
-/// What else a line may hold that is read.
-const LATER_SIGNS: [&str; 4] = [
-    END_SIGN,
-    FREQUENCY_SIGNS[0],
-    FREQUENCY_SIGNS[1],
+/// Other lines that are read contain one of these.
+const LATER_MARKS: [&str; 4] = [
+    END_MARK,
+    FREQUENCY_LABELS[0],
+    FREQUENCY_LABELS[1],
     TICK_OCCURRED,
 ];
 
-/// How the benchmark begins since 2.4, and how `timing_info` does.
-const BEGINS: [&str; 2] = [
+/// The first lines of the benchmark since 2.4, and of `timing_info`.
+const STARTS: [&str; 2] = [
     "START - Time Measurement",
     "starting test - Time Measurement",
 ];
-/// The title of the box; before 1.6 `Nanokernel` or `Microkernel` stood before it.
-const BOX_BEGINS: &str = "Latency Benchmark  ";
+/// The title of the box, before 1.6 after `Nanokernel` or `Microkernel`.
+const BOX_START: &str = "Latency Benchmark  ";
 const CYCLES: &str = " cycles ,";
 const FAILED: &str = "FAILED , ";
-/// `timing_info` writes the capital.
-const FREQUENCY_SIGNS: [&str; 2] = ["Clock frequency: ", "Clock Frequency: "];
-/// Stands where a row would be if no tick of the timer had disturbed it, 2.4 to 3.5.
+/// The second form is that of `timing_info`.
+const FREQUENCY_LABELS: [&str; 2] = ["Clock frequency: ", "Clock Frequency: "];
+/// Versions 2.4 to 3.5 print this in place of a row that a timer tick disturbed.
 const TICK_OCCURRED: &str = "Error: tick occurred";
 
 struct Log {
     boots: Boots,
-    /// The title of the box's section; empty before the first. `None` outside of the box.
+    /// The title of the current section; empty before the first one, `None` outside the box.
     section: Option<String>,
 }
 
 impl Reader for Log {
     fn line(&mut self, line: &str) {
-        // All at once: most lines of a log hold none.
+        // One search for all marks, because most lines contain none.
         static ANY: LazyLock<AhoCorasick> = LazyLock::new(|| {
-            let signs = SIGNS.iter().chain(&LATER_SIGNS);
-            AhoCorasick::new(signs).expect("the signs are few")
+            let marks = START_MARKS.iter().chain(&LATER_MARKS);
+            AhoCorasick::new(marks).expect("the marks are few")
         });
         if self.section.is_none() && !ANY.is_match(line) {
             return;
@@ -108,24 +107,24 @@ impl Reader for Log {
         } else if let Some(mark) = mark(line) {
             self.section = None;
             self.boots.mark(&mark);
-        } else if line.contains(BOX_BEGINS) {
+        } else if line.contains(BOX_START) {
             self.section = Some(String::new());
             self.boots.begin();
         } else if let (Some(_), Some(text)) = (&self.section, boxed(line)) {
             self.boxed(text);
-        } else if BEGINS.iter().any(|begin| line.contains(begin)) {
+        } else if STARTS.iter().any(|start| line.contains(start)) {
             self.boots.begin();
-        } else if let Some(frequency) = after(line, &FREQUENCY_SIGNS) {
+        } else if let Some(frequency) = after(line, &FREQUENCY_LABELS) {
             self.boots.fact("clock_frequency", frequency);
         } else if line.contains(TICK_OCCURRED) {
-            let why = "it says `Error: tick occurred` where there would have been a row";
-            self.boots.cut(why.to_owned());
+            let why = "a row is missing; the log has `Error: tick occurred` instead";
+            self.boots.mark_incomplete(why.to_owned());
         } else if line.contains(CYCLES) {
             self.boots.unread(line);
         }
     }
 
-    fn is_whole(&self, line: &str) -> bool {
+    fn accepts_unterminated(&self, line: &str) -> bool {
         is_end_mark(line)
     }
 
@@ -142,7 +141,7 @@ impl Log {
         }
     }
 
-    /// Takes what a line of the box holds.
+    /// Takes the text of a line of the box.
     fn boxed(&mut self, text: &str) {
         if let Some((_, period)) = text.split_once("cycles: 1 tcs is ") {
             self.boots.fact("clock_period", period);
@@ -163,21 +162,21 @@ impl Log {
         let Some((left, nanoseconds)) = text.split_once(" tcs = ") else {
             return;
         };
-        let Some((what, ticks)) = left.rsplit_once(' ') else {
+        let Some((label, ticks)) = left.rsplit_once(' ') else {
             return;
         };
-        let what = what.trim_end();
-        let what = what.strip_suffix(" is").unwrap_or(what);
+        let label = label.trim_end();
+        let label = label.strip_suffix(" is").unwrap_or(label);
         let title = self.section.as_deref().unwrap_or_default();
-        let name = format!("{title}: {what}");
-        self.boots.row(whole_mean(&name, "", ticks, nanoseconds));
+        let name = format!("{title}: {label}");
+        self.boots.row(integer_mean(&name, "", ticks, nanoseconds));
     }
 
-    /// An error stands where a figure would be; the first of a section is kept.
+    /// Takes an error in place of a figure. The first error of a section is kept.
     fn boxed_error(&mut self, text: &str) {
         let title = self.section.as_deref().unwrap_or_default();
         if title.is_empty() {
-            self.boots.cut(format!("it says `{text}`"));
+            self.boots.mark_incomplete(format!("it prints `{text}`"));
         } else if self.boots.last_row().is_none_or(|row| row.name != title) {
             let row = Row::new(title, Figure::Failed(text.to_owned()));
             self.boots.row(row);
@@ -185,7 +184,7 @@ impl Log {
     }
 }
 
-/// A row with numbers: `title :  329 cycles ,  2741 ns : note`.
+/// Parses a row with numbers: `title :  329 cycles ,  2741 ns : note`.
 fn measured(line: &str) -> Option<Row> {
     let (left, right) = line.split_once(CYCLES)?;
     let (title, cycles) = left.rsplit_once(':')?;
@@ -204,25 +203,25 @@ fn measured(line: &str) -> Option<Row> {
         ("", note) => note.to_owned(),
         (about, note) => format!("{about}; {note}"),
     };
-    Some(whole_mean(name, &about, cycles, nanoseconds.trim()))
+    Some(integer_mean(name, &about, cycles, nanoseconds.trim()))
 }
 
-/// A row without: `title :   FAILED ,   FAILED : note`.
+/// Parses a row without numbers: `title :   FAILED ,   FAILED : note`.
 fn failed(line: &str) -> Option<Row> {
     let (left, right) = line.split_once(FAILED)?;
     let title = left.trim_end().strip_suffix(':')?;
     let note = right.trim_start().strip_prefix("FAILED")?;
     let (name, about) = name_and_about(title)?;
     let why = match note.trim_matches([' ', ':']) {
-        "" => "it says `FAILED`".to_owned(),
-        note => format!("it says `FAILED`: {note}"),
+        "" => "it reports `FAILED`".to_owned(),
+        note => format!("it reports `FAILED`: {note}"),
     };
     let mut row = Row::new(name, Figure::Failed(why));
     about.clone_into(&mut row.about);
     Some(row)
 }
 
-/// A row with a mean of samples whose number nobody says.
+/// A row with a mean over an unknown number of samples.
 pub(super) fn mean(name: &str, about: &str, cycles: &str, nanoseconds: Option<&str>) -> Row {
     let numbers = number(cycles).and_then(|ticks| {
         let nanoseconds = nanoseconds.map(number).transpose()?;
@@ -242,9 +241,9 @@ pub(super) fn mean(name: &str, about: &str, cycles: &str, nanoseconds: Option<&s
     }
 }
 
-/// The same where the source prints whole numbers.
-fn whole_mean(name: &str, about: &str, cycles: &str, nanoseconds: &str) -> Row {
-    match whole(cycles).and(whole(nanoseconds)) {
+/// Like [`mean`], for a source that prints integers.
+fn integer_mean(name: &str, about: &str, cycles: &str, nanoseconds: &str) -> Row {
+    match without_point(cycles).and(without_point(nanoseconds)) {
         Ok(_) => mean(name, about, cycles, Some(nanoseconds)),
         Err(why) => Row {
             about: about.to_owned(),
@@ -253,7 +252,7 @@ fn whole_mean(name: &str, about: &str, cycles: &str, nanoseconds: &str) -> Row {
     }
 }
 
-/// What stands before the colon: a name, and what it is after a dash.
+/// Splits the text before the colon into the name and the description after the dash.
 pub(super) fn name_and_about(title: &str) -> Option<(&str, &str)> {
     let title = without_label(title);
     let (name, about) = title.split_once(" - ").unwrap_or((title, ""));
@@ -261,14 +260,14 @@ pub(super) fn name_and_about(title: &str) -> Option<(&str, &str)> {
     (!name.is_empty()).then_some((name, about.trim()))
 }
 
-/// What stands in a line of the box. A text with a line break in it lacks the right edge.
+/// The text of a line of the box. The right edge is missing if the text contains a line break.
 fn boxed(line: &str) -> Option<&str> {
     let (_, text) = line.split_once('|')?;
     Some(text.trim_end().trim_end_matches('|').trim())
 }
 
-/// What follows the first of these signs.
-fn after<'a>(line: &'a str, signs: &[&str]) -> Option<&'a str> {
-    let (_, text) = signs.iter().find_map(|sign| line.split_once(sign))?;
+/// The text after the first of these labels that the line contains.
+fn after<'a>(line: &'a str, labels: &[&str]) -> Option<&'a str> {
+    let (_, text) = labels.iter().find_map(|label| line.split_once(label))?;
     Some(text.trim())
 }

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Zephyr: benchmarks of the test framework (`ZTEST_BENCHMARK`, 4.4 and later), as CSV
+//! Benchmarks of Zephyr's test framework (`ZTEST_BENCHMARK`, 4.4 and later): their console output as CSV
 //! (`CONFIG_ZTEST_BENCHMARK_OUTPUT_CSV`) and as text.
 //!
 //! ```text
 //! S,suite,benchmark,samples,total,mean,deviation,error,min,at,max,at       sampled
-//! M,suite,benchmark, the same                                              sampled by hand
-//! P,suite,benchmark,samples,min,p50,p90,p99,p99.9,p99.99,max               its percentiles
+//! M,suite,benchmark, as above                                              sampled manually
+//! P,suite,benchmark,samples,min,p50,p90,p99,p99.9,p99.99,max               percentiles
 //! T,suite,benchmark,iterations,total,net,operations per second,cycles      timed
 //! S,suite,benchmark<TAB>INCONCLUSIVE
 //! ```
 //!
-//! The text has the same figures, a line each, under the name of the benchmark and `=====`, after
-//! that of the suite and `#####`. The name of a row is `suite.benchmark`.
+//! The text has the same figures, one per line. The name of the suite with `#####` and that of the
+//! benchmark with `=====` precede them. A row is named `suite.benchmark`.
 //!
-//! Figures are in cycles, less what an empty function takes, and so may be negative. `mean`,
-//! `deviation`, `min` and `max` are kept; `p50` as the median, where it is of all samples. Of a
-//! timed benchmark the mean over its iterations is kept: `net` / `iterations` in CSV, `Cycles/Ops`
-//! in text; and its nanoseconds: the inverse of the operations per second in CSV, net `Work Time` /
-//! `Iterations` in text. Not read: other percentiles, the standard error, outliers, and the cold
-//! first run (rows `C`). CSV has no head; it begins with the banner of the boot.
+//! Figures are in cycles. The cost of an empty function is subtracted, so they may be negative. `mean`,
+//! `deviation`, `min` and `max` are kept, and `p50` as the median if it covers all samples. For a timed
+//! benchmark the mean over its iterations is kept: `net` / `iterations` in CSV, `Cycles/Ops` in text. Its
+//! nanoseconds are the inverse of the operations per second in CSV, and net `Work Time` / `Iterations` in
+//! text. Not read: other percentiles, the standard error, outliers, and the cold first run (rows `C`). CSV
+//! has no header; it starts with the boot banner.
 
-use super::zephyr::{is_end_mark, mark, number, without_label, Boots, BOOT_SIGNS};
+use super::zephyr::{is_end_mark, mark, number, without_label, Boots, BOOT_MARKS};
 use super::{Figure, Format, Lines, Reader, Row, Source};
 use crate::stream::run::Stat;
 
-/// What benchmarks of ztest print.
+/// The output of ztest benchmarks.
 pub const FORMAT: Format = Format {
     name: "zephyr-ztest",
     about: "benchmarks of Zephyr's ztest, CSV or text",
-    mark: "a boot of Zephyr and rows `S,suite,benchmark,...`, or text with `Mean(u):`",
+    recognised_by: "a boot of Zephyr and rows `S,suite,benchmark,...`, or text with `Mean(u):`",
     lines: Some(Lines {
-        signs: &[
-            BOOT_SIGNS[0],
-            BOOT_SIGNS[1],
-            BOOT_SIGNS[2],
+        start_marks: &[
+            BOOT_MARKS[0],
+            BOOT_MARKS[1],
+            BOOT_MARKS[2],
             " ##########",
             " ==========",
         ],
@@ -45,34 +45,35 @@ pub const FORMAT: Format = Format {
 
 struct Log {
     boots: Boots,
-    /// The suite whose benchmarks the text tells of.
+    /// The current suite in text output.
     suite: String,
-    /// The benchmark that the text tells of.
+    /// The current benchmark in text output.
     report: Option<Report>,
-    /// The benchmark whose percentiles leave samples out; told before its report or within it.
+    /// A benchmark whose percentiles do not cover all samples. The log says so before or within its
+    /// report.
     partial: Option<String>,
 }
 
-/// What the text has said of a benchmark.
+/// The text output of a benchmark.
 struct Report {
     name: String,
-    told: Told,
+    progress: Progress,
     stat: Stat,
-    /// The 50th percentile, until the next one shows that its line was whole.
+    /// The 50th percentile, until the next percentile shows that its line was complete.
     p50: Option<f64>,
     has_outliers: bool,
-    /// Of all iterations.
+    /// The time of all iterations.
     nanoseconds: Option<f64>,
     failed: Option<String>,
 }
 
-/// How far a report came.
+/// How much of a report was read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Told {
+enum Progress {
     Name,
-    Part,
-    /// All that a row needs.
-    All,
+    Partial,
+    /// Everything that a row needs.
+    Complete,
 }
 
 impl Reader for Log {
@@ -91,7 +92,7 @@ impl Reader for Log {
             }
         } else if text.starts_with("Test inconclusive") {
             if let Some(report) = &mut self.report {
-                report.told = Told::All;
+                report.progress = Progress::Complete;
                 report.failed = Some(text.to_owned());
             }
         } else if let Some(mark) = mark(line) {
@@ -107,13 +108,13 @@ impl Reader for Log {
         }
     }
 
-    fn is_whole(&self, line: &str) -> bool {
+    fn accepts_unterminated(&self, line: &str) -> bool {
         is_end_mark(line)
     }
 
     fn finish(mut self: Box<Self>) -> Vec<Source> {
         if let Some(report) = &mut self.report {
-            report.ends_the_log();
+            report.end_of_log();
         }
         self.close_report();
         self.boots.finish()
@@ -158,7 +159,7 @@ impl Report {
     fn new(suite: &str, name: &str) -> Self {
         Report {
             name: full_name(suite, name),
-            told: Told::Name,
+            progress: Progress::Name,
             stat: Stat::blank(1),
             p50: None,
             has_outliers: false,
@@ -167,10 +168,10 @@ impl Report {
         }
     }
 
-    /// Takes a line `name: value`. What stands before the name is the console's.
+    /// Takes a line `name: value`. A console prefix may precede the name.
     fn line(&mut self, name: &str, value: &str) {
         let first = value.split_ascii_whitespace().next().unwrap_or_default();
-        let mut told = Told::Part;
+        let mut progress = Progress::Partial;
         if let Some((_, samples)) = name.rsplit_once("Sample size:") {
             self.samples(samples.split(',').next().unwrap_or_default());
         } else if name.ends_with("Mean(u)") {
@@ -183,7 +184,7 @@ impl Report {
             self.stat.min = self.number(first);
         } else if name.ends_with("Max") {
             self.stat.max = self.number(first);
-            told = Told::All;
+            progress = Progress::Complete;
         } else if name.ends_with("p50") {
             self.p50 = self.number(first);
         } else if name.ends_with("p90") {
@@ -194,26 +195,26 @@ impl Report {
             self.nanoseconds = self.number(first);
         } else if name.ends_with("Cycles/Ops") || name.ends_with("Cycles/Op") {
             self.stat.mean = self.number(first);
-            told = Told::All;
+            progress = Progress::Complete;
         } else {
             return;
         }
-        // The lines that end a report are whole if the `)` after the run's number or the third
-        // decimal is there.
-        let is_whole = match value.split_once('.') {
+        // The last line of a report is complete if it has the `)` after the number of the run, or the
+        // third decimal.
+        let is_complete = match value.split_once('.') {
             Some((_, decimals)) => decimals.len() >= 3,
             None => value.ends_with(')'),
         };
-        if told == Told::All && !is_whole {
-            told = Told::Part;
+        if progress == Progress::Complete && !is_complete {
+            progress = Progress::Partial;
         }
-        self.told = self.told.max(told);
+        self.progress = self.progress.max(progress);
     }
 
     fn samples(&mut self, text: &str) {
         match text.parse() {
             Ok(samples) => self.stat.samples = samples,
-            Err(_) => self.failed = Some(format!("`{text}` is no number")),
+            Err(_) => self.failed = Some(format!("`{text}` is not a number")),
         }
     }
 
@@ -227,25 +228,27 @@ impl Report {
         }
     }
 
-    /// Notes that nothing follows: percentiles may be missing, which versions that count outliers
-    /// print behind the rest.
-    fn ends_the_log(&mut self) {
+    /// Handles the end of the log. Versions that count outliers print percentiles last, so these may be
+    /// missing.
+    fn end_of_log(&mut self) {
         if self.has_outliers && self.stat.median.is_none() {
-            self.told = self.told.min(Told::Part);
+            self.progress = self.progress.min(Progress::Partial);
         }
     }
 
-    /// The row that it makes; none, if the heading was no benchmark's.
+    /// The row of the report; `None` if the heading was not that of a benchmark.
     fn row(mut self) -> Option<Row> {
-        match (self.told, self.stat.mean) {
-            (Told::Name, _) => return None,
-            (Told::All, Some(_)) => (),
+        match (self.progress, self.stat.mean) {
+            (Progress::Name, _) => return None,
+            (Progress::Complete, Some(_)) => (),
             _ => {
-                let why = "its report is cut off".to_owned();
+                let why = "the report is incomplete".to_owned();
                 self.failed.get_or_insert(why);
             }
         }
-        let per_operation = self.nanoseconds.map(|all| all / self.stat.samples as f64);
+        let per_operation = self
+            .nanoseconds
+            .map(|total| total / self.stat.samples as f64);
         let mut row = Row::new(&self.name, Figure::Summary(self.stat));
         row.nanoseconds = per_operation.filter(|nanoseconds| nanoseconds.is_finite());
         if let Some(why) = self.failed {
@@ -262,14 +265,14 @@ fn full_name(suite: &str, benchmark: &str) -> String {
     }
 }
 
-/// The full name of the benchmark whose suite and name end a text.
+/// The full name of a benchmark, from the suite and name at the end of a text.
 fn last_two_words(text: &str) -> Option<String> {
     let mut words = text.split_ascii_whitespace().rev();
     let (benchmark, suite) = (words.next()?, words.next()?);
     Some(full_name(suite, benchmark))
 }
 
-/// The name of a suite before `#` to the line's end, or of a benchmark before `=`.
+/// Parses a heading: the name of a suite and a line of `#`, or of a benchmark and a line of `=`.
 fn heading(text: &str) -> Option<(&str, char)> {
     let (name, line) = text.split_once(' ')?;
     let mark = line.chars().next()?;
@@ -277,7 +280,7 @@ fn heading(text: &str) -> Option<(&str, char)> {
     (is_line && is_identifier(name)).then_some((name, mark))
 }
 
-/// Suites and benchmarks are named by identifiers of C.
+/// Whether a text is a C identifier, as names of suites and benchmarks are.
 fn is_identifier(text: &str) -> bool {
     !text.is_empty()
         && text
@@ -285,7 +288,7 @@ fn is_identifier(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The fields of a row of CSV of one of these kinds, after the kind, and its full name.
+/// The full name in a CSV row of one of these kinds, and the fields after it.
 fn csv_fields<'a>(text: &'a str, kinds: &[u8]) -> Option<(String, Vec<&'a str>)> {
     let (kind, rest) = text.as_bytes().split_first()?;
     if !kinds.contains(kind) || rest.first() != Some(&b',') {
@@ -297,24 +300,24 @@ fn csv_fields<'a>(text: &'a str, kinds: &[u8]) -> Option<(String, Vec<&'a str>)>
     is_named.then(|| (full_name(suite, benchmark), fields.collect()))
 }
 
-/// A row of a sampled or a timed benchmark.
+/// Parses a CSV row of a sampled or timed benchmark.
 fn csv_row(text: &str) -> Option<Row> {
     let (name, fields) = csv_fields(text, b"SMT")?;
     let first = *fields.first()?;
     if first == "INCONCLUSIVE" {
         return Some(Row::new(
             &name,
-            Figure::Failed(format!("it says `{first}`")),
+            Figure::Failed(format!("it reports `{first}`")),
         ));
     }
-    // Anything else is no row at all.
+    // Any other line is not a row.
     let samples: u64 = first.parse().ok()?;
     let parsed = match (text.starts_with('T'), &fields[..]) {
         (false, [_, _, mean, deviation, _, min, _, max, _]) => {
             sampled(samples, [mean, deviation, min, max])
         }
         (true, [_, _, net, rate, _]) => timed(samples, net, rate),
-        _ => Err("its row is cut off".to_owned()),
+        _ => Err("the row is incomplete".to_owned()),
     };
     Some(match parsed {
         Ok((stat, nanoseconds)) => Row {
@@ -342,13 +345,13 @@ fn timed(iterations: u64, net: &str, rate: &str) -> Result<(Stat, Option<f64>), 
     let mean = number(net)? / iterations as f64;
     let nanoseconds = 1e9 / number(rate)?;
     if !mean.is_finite() {
-        return Err("it says 0 iterations".to_owned());
+        return Err("it reports 0 iterations".to_owned());
     }
     let stat = Stat::of_mean(iterations, mean);
     Ok((stat, Some(nanoseconds).filter(|time| time.is_finite())))
 }
 
-/// A row of percentiles: of what, over how many samples, and the 50th.
+/// Parses a CSV row of percentiles: the full name, the number of samples and the 50th percentile.
 fn csv_percentiles(text: &str) -> Option<(String, u64, f64)> {
     let (name, fields) = csv_fields(text, b"P")?;
     match fields[..] {
