@@ -258,7 +258,7 @@ fn run_google(values: &mut Values, program: &PathBuf) -> Result<(), Box<dyn Erro
 
 fn percent(values: Option<&Vec<f64>>) -> String {
     values
-        .and_then(|v| kernmark::statistics::order::coefficient_of_variation(v))
+        .and_then(|v| kernmark::statistics::means::coefficient_of_variation(v))
         .map_or_else(|| "-".to_owned(), |cv| format!("{:.2}", cv * 100.0))
 }
 
@@ -266,7 +266,7 @@ fn percent(values: Option<&Vec<f64>>) -> String {
 fn geometric_mean(spreads: &[f64]) -> f64 {
     const LEAST: f64 = 1e-4;
     let floored: Vec<f64> = spreads.iter().map(|s| s.max(LEAST)).collect();
-    kernmark::statistics::order::geometric_mean(&floored).unwrap_or(f64::NAN)
+    kernmark::statistics::means::geometric_mean(&floored).unwrap_or(f64::NAN)
 }
 
 fn report(title: &str, values: &Values) {
@@ -283,7 +283,7 @@ fn report(title: &str, values: &Values) {
         let of = |tool| {
             values
                 .get(&(operation.name, tool))
-                .and_then(|v| kernmark::statistics::order::coefficient_of_variation(v))
+                .and_then(|v| kernmark::statistics::means::coefficient_of_variation(v))
         };
         ours.extend(of(TOOLS[0]));
         best.extend(

@@ -20,7 +20,7 @@ use kernmark::judge::floors::Floors;
 use kernmark::judge::gate::{Gate, Objection};
 use kernmark::judge::quantity::Quantity;
 use kernmark::judge::summary::Status;
-use kernmark::statistics::order;
+use kernmark::statistics::distributions;
 use kernmark::stream::run::{Run, Statistic, Unit, CLOCK};
 
 /// Standard deviations between replicates of p50, p90, p99, p99.9 and cold, as shares.
@@ -309,7 +309,7 @@ fn alarms(comparisons: usize) -> bool {
         };
         let counted = simulate(setting, comparisons, 100 + 10 * at as u64);
         let share = |count: usize| count as f64 / comparisons as f64;
-        let bound = order::most_probable_share(counted.alarms, comparisons);
+        let bound = distributions::most_probable_share(counted.alarms, comparisons);
         println!(
             "| {name} | {}/{} | {comparisons} | {} ({:.1} %) | {:.1} % | {:.1} % | {:.1} % | {:.1} % |",
             replicates.0,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::json::{line, list};
 use super::{conditions, description, Carries, Foreign, Item, Unmeasured, STARTED};
-use crate::statistics::order;
+use crate::statistics::{means, order};
 use crate::stream::run::{Fact, Run, Unit};
 
 /// The format.
@@ -157,7 +157,7 @@ fn entries<'a>(family: usize, item: &'a Item) -> Vec<Entry<'a>> {
     let mut all: Vec<Entry> = repetitions.collect();
     if values.len() > 1 {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let variation = order::coefficient_of_variation(values);
+        let variation = means::coefficient_of_variation(values);
         let statistics = [
             ("mean", "time", Some(mean)),
             ("median", "time", order::median(values)),

@@ -14,8 +14,8 @@ use crate::judge::floors::Floors;
 use crate::judge::pairing::{Blocks, Pair};
 use crate::judge::quantity::{Margins, Quantity, MEDIANS_LEVEL};
 use crate::judge::summary::Status;
-use crate::statistics::order;
 use crate::statistics::permutation::{least_p, Design, Joint, Series, Shift};
+use crate::statistics::{adjust, distributions, means, order};
 use crate::stream::run::{Run, Statistic, Unit, CLOCK};
 
 /// A resolution is the least change that is found with this probability.
@@ -420,7 +420,7 @@ impl Comparison {
             }
             let level = MEDIANS_LEVEL / self.spreads.len() as f64;
             let freedom = 2.0 * (*replicates as f64) - 2.0;
-            let Some(critical) = order::t_two_sided(level, freedom) else {
+            let Some(critical) = distributions::t_two_sided(level, freedom) else {
                 return false;
             };
             let finds = |spread: &&Spread| {
@@ -580,7 +580,7 @@ impl Shift {
     /// The interval of the difference with the confidence [`order::CONFIDENCE`], wider by what a
     /// tick hides.
     fn interval(&self, hidden: f64) -> (f64, f64) {
-        let t = order::t_two_sided(1.0 - order::CONFIDENCE, self.freedom);
+        let t = distributions::t_two_sided(1.0 - order::CONFIDENCE, self.freedom);
         let reach = t.unwrap_or(f64::INFINITY) * self.error + hidden;
         (self.estimate - reach, self.estimate + reach)
     }
@@ -590,7 +590,7 @@ impl Shift {
         if self.estimate == 0.0 {
             return 1.0;
         }
-        order::t_probability(self.estimate / self.error, self.freedom)
+        distributions::t_probability(self.estimate / self.error, self.freedom)
     }
 }
 
@@ -818,7 +818,7 @@ impl Judge<'_> {
         let joint = self.sessions.design.test(&series);
         limit_freedom(&mut family);
         let p_of = |p: &dyn Fn(&Trial) -> f64| -> Vec<f64> {
-            order::holm(&family.iter().map(|trial| p(trial)).collect::<Vec<f64>>())
+            adjust::holm(&family.iter().map(|trial| p(trial)).collect::<Vec<f64>>())
         };
         let time = p_of(&|trial| trial.time.p());
         let readings = p_of(&|trial| trial.readings.map_or(0.0, |readings| readings.p()));
@@ -1205,7 +1205,7 @@ fn side(metric: &MetricFigures, quantity: Quantity) -> Option<Side> {
     let values: Vec<f64> = metric.values(quantity).map(|(_, value)| value).collect();
     let median = order::median(&values).filter(|_| metric.status == Status::Ok)?;
     let is_mean = metric.exact.is_none() && !metric.is_summary;
-    let mean = order::geometric_mean(&values).filter(|_| is_mean);
+    let mean = means::geometric_mean(&values).filter(|_| is_mean);
     Some(Side {
         value: mean.unwrap_or(median),
         median,

@@ -7,7 +7,7 @@
 //! not said here, only where the intervals of both sides overlap.
 
 use crate::judge::summary::{summarise, Status, Summary};
-use crate::statistics::order;
+use crate::statistics::means;
 use crate::stream::run::{Run, Unit};
 
 /// A run and what it is called in the matrix: `default`, `canaries`, `linux` ...
@@ -211,7 +211,7 @@ fn mean(rows: &[Row], at: usize) -> Option<Mean> {
         .filter(|(base, value)| *base > 0.0 && *value > 0.0)
         .map(|(base, value)| value / base)
         .collect();
-    order::geometric_mean(&ratios).map(|ratio| Mean {
+    means::geometric_mean(&ratios).map(|ratio| Mean {
         ratio,
         metrics: ratios.len(),
     })

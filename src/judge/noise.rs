@@ -15,7 +15,7 @@ use crate::judge::figures::RunFigures;
 use crate::judge::floors::MetricFloors;
 use crate::judge::quantity::Quantity;
 use crate::judge::summary::Status;
-use crate::statistics::order;
+use crate::statistics::{distributions, means};
 use crate::stream::run::{Fact, Run};
 
 /// The version of the files that hold floors.
@@ -130,7 +130,7 @@ impl Noise {
     /// The greatest false-alarm rate that what was seen is not too rare for, with 95 % confidence.
     #[must_use]
     pub fn most_alarms(&self) -> f64 {
-        order::most_probable_share(self.alarms, self.comparisons)
+        distributions::most_probable_share(self.alarms, self.comparisons)
     }
 }
 
@@ -141,7 +141,7 @@ fn floors(runs: &[&Run]) -> BTreeMap<String, MetricFloors> {
         for metric in RunFigures::of(run).metrics {
             for quantity in Quantity::ALL {
                 let values: Vec<f64> = metric.values(quantity).map(|(_, v)| v).collect();
-                let level = order::geometric_mean(&values).filter(|_| metric.status == Status::Ok);
+                let level = means::geometric_mean(&values).filter(|_| metric.status == Status::Ok);
                 let of_quantity = levels.entry((metric.id.clone(), quantity)).or_default();
                 of_quantity.extend(level);
             }

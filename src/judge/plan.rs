@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use crate::judge::figures::{absence, is_exact};
 use crate::judge::quantity::MEDIANS_LEVEL;
 use crate::judge::summary::{self, Status, Values};
-use crate::statistics::order;
 use crate::statistics::permutation::Design;
+use crate::statistics::{distributions, order};
 use crate::stream::run::{Replicate, Run, Unit, CLOCK};
 
 /// The most replicates on a side that are considered: the most that `--runs` takes.
@@ -237,7 +237,7 @@ fn need(
     } else {
         0.0
     };
-    let caution = order::chi_square_quantile(1.0 - CAUTION, freedom)
+    let caution = distributions::chi_square_quantile(1.0 - CAUTION, freedom)
         .map_or(1.0, |bound| (freedom as f64 / bound).sqrt());
     let upper = caution * variance.sqrt();
     let goal = Goal {
@@ -462,7 +462,7 @@ impl Trial {
             return never;
         };
         let reach = |level: f64| {
-            let t = order::t_two_sided(level, shift.freedom);
+            let t = distributions::t_two_sided(level, shift.freedom);
             t.unwrap_or(f64::INFINITY) * shift.error
         };
         Trial {

@@ -12,7 +12,7 @@ use crate::base::number::plural;
 use crate::base::number::{self, count};
 use crate::base::text::{paragraph, plain};
 use crate::judge::plan::{Estimate, Need, Plan, Planned, CAUTION, EXACT, MOST};
-use crate::statistics::order;
+use crate::statistics::distributions;
 use crate::stream::run::{Fact, Run};
 
 /// The share of metrics that a plan is for, besides all.
@@ -211,7 +211,7 @@ fn conclusions(plan: &Plan, pilot: &Run) -> Vec<String> {
         _ => None,
     });
     if let Some(least) = least.min() {
-        let bound = order::chi_square_quantile(1.0 - CAUTION, least - 1);
+        let bound = distributions::chi_square_quantile(1.0 - CAUTION, least - 1);
         let times = bound.map_or(1.0, |bound| ((least - 1) as f64 / bound).sqrt());
         let what = if least < FEW {
             "So few replicates say little of the spread; a pilot of ten says more. "
