@@ -8,12 +8,10 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use crate::stream::case::{Case, Ending, Malformed, Plan};
 use crate::stream::histogram::Histogram;
 use crate::stream::record::{self, Line, Record};
-use crate::stream::run::{
-    Clock, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Stat, Unit,
-};
-use crate::stream::ticks::Ticks;
+use crate::stream::run::{Clock, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Unit};
 
 /// The `host` fact that is one of the sessions that follow it, not of the run: the block of an
 /// interleaved measurement that they belong to.
@@ -138,45 +136,6 @@ enum Role {
     Measure(usize),
 }
 
-#[derive(Debug, Default)]
-struct Case {
-    id: String,
-    asked: u64,
-    plan: Option<Plan>,
-    metrics: Vec<Delivered>,
-    /// Where in these each is, by its id.
-    places: HashMap<String, usize>,
-    proofs: Vec<Proof>,
-    /// Why it can have no number, whatever is still to come.
-    spoiled: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Plan {
-    samples: u64,
-    batch: u64,
-}
-
-/// What came of one metric of the open case.
-#[derive(Debug, Default)]
-struct Delivered {
-    id: String,
-    cold: Option<Ticks>,
-    counts: Vec<(Ticks, u64)>,
-    /// The sum of all counts: more than the histogram's total can say.
-    samples: u128,
-    /// A summary in place of samples.
-    stat: Option<Stat>,
-}
-
-/// How a case ended.
-enum Ending<'a> {
-    /// Its `end` came.
-    End(&'a Record<'a>),
-    /// It did not, for this reason.
-    CutOff(String),
-}
-
 /// A text whose pieces may still be coming.
 #[derive(Debug)]
 struct Text {
@@ -200,10 +159,6 @@ enum Place {
     Nowhere,
 }
 
-/// A record of a known kind that does not say what its kind must say, or stands
-/// where its kind must not.
-struct Malformed;
-
 type Handled = Result<Option<Event>, Malformed>;
 
 impl Speaker {
@@ -222,7 +177,7 @@ impl Speaker {
     fn spoil(&mut self, reason: &str) {
         self.text = None;
         if let Some(case) = &mut self.open {
-            case.spoiled.get_or_insert_with(|| reason.to_owned());
+            case.spoil(reason);
         }
     }
 
@@ -230,104 +185,28 @@ impl Speaker {
     fn case_of(&mut self, record: &Record) -> Result<Option<&mut Case>, Malformed> {
         match &mut self.open {
             None => Ok(None),
-            Some(case) if record.get("case") == Some(&case.id) => Ok(Some(case)),
+            Some(case) if record.get("case") == Some(case.id()) => Ok(Some(case)),
             Some(_) => Err(Malformed),
         }
     }
-}
 
-impl Case {
-    fn metric(&mut self, id: &str) -> &mut Delivered {
-        let known = self.places.get(id).copied();
-        let at = known.unwrap_or_else(|| {
-            self.places.insert(id.to_owned(), self.metrics.len());
-            self.metrics.push(Delivered {
-                id: id.to_owned(),
-                ..Delivered::default()
-            });
-            self.metrics.len() - 1
-        });
-        &mut self.metrics[at]
+    fn plan(&mut self, record: &Record) -> Handled {
+        let Some(case) = self.case_of(record)? else {
+            return Ok(None);
+        };
+        let Plan { samples, batch } = case.plan(record)?;
+        Ok(Some(Event::Plan {
+            case: case.id().to_owned(),
+            samples,
+            batch,
+        }))
     }
 
-    /// What the case as a whole is worth, and the samples that each of its metrics must have.
-    fn judge(&self, ending: &Ending) -> (Outcome, u64) {
-        let end = match ending {
-            Ending::End(record) => record,
-            Ending::CutOff(reason) => return (Outcome::Incomplete(reason.clone()), 0),
-        };
-        if let Some(reason) = &self.spoiled {
-            return (Outcome::Incomplete(reason.clone()), 0);
+    fn proof(&mut self, record: &Record) -> Handled {
+        if let Some(case) = self.case_of(record)? {
+            case.proof(record)?;
         }
-        let reason = || {
-            end.text()
-                .unwrap_or_else(|| "no reason was given".to_owned())
-        };
-        let outcome = match (end.get("status"), end.number("samples"), self.plan) {
-            (Some("skip"), _, _) => Outcome::Skipped(reason()),
-            (Some("error"), _, _) => Outcome::Failed(reason()),
-            (Some("ok"), _, None) => Outcome::Incomplete("its plan did not arrive".to_owned()),
-            (Some("ok"), Some(samples), Some(plan)) if samples == plan.samples && samples > 0 => {
-                return (self.judge_proofs(), samples);
-            }
-            (Some("ok"), Some(samples), Some(plan)) => Outcome::Incomplete(format!(
-                "it ended with {samples} samples, its plan was {}",
-                plan.samples
-            )),
-            _ => Outcome::Incomplete("its end does not say how it ended".to_owned()),
-        };
-        (outcome, 0)
-    }
-
-    fn judge_proofs(&self) -> Outcome {
-        let failed: Vec<String> = self
-            .proofs
-            .iter()
-            .filter(|p| !(p.low..=p.high).contains(&p.counted))
-            .map(describe)
-            .collect();
-        if !failed.is_empty() {
-            Outcome::Failed(failed.join("; "))
-        } else if self.proofs.is_empty() {
-            Outcome::Incomplete("no proof of it arrived".to_owned())
-        } else {
-            Outcome::Ok
-        }
-    }
-}
-
-fn describe(proof: &Proof) -> String {
-    let Proof {
-        name,
-        counted,
-        low,
-        high,
-        ..
-    } = proof;
-    let must = match (*low, *high) {
-        (low, high) if low == high => format!("{low}"),
-        (low, u64::MAX) => format!("{low} or more"),
-        (low, high) => format!("{low} to {high}"),
-    };
-    format!("{name}: counted {counted}, must be {must}")
-}
-
-impl Delivered {
-    fn judge(&self, samples: u64) -> Outcome {
-        let summed_up = self
-            .stat
-            .as_ref()
-            .map_or(0, |stat| u128::from(stat.samples));
-        if self.samples + summed_up == u128::from(samples) {
-            Outcome::Ok
-        } else if self.samples + summed_up == 0 {
-            Outcome::Incomplete("no samples of it arrived".to_owned())
-        } else {
-            Outcome::Incomplete(format!(
-                "its counts add up to {}, not to {samples} samples",
-                self.samples + summed_up
-            ))
-        }
+        Ok(None)
     }
 }
 
@@ -611,9 +490,9 @@ impl Reader {
                 Ok(None)
             }
             (Role::Measure(_), "begin") => self.begin(record),
-            (Role::Measure(_), "plan") => plan(speaker, record),
+            (Role::Measure(_), "plan") => speaker.plan(record),
             (Role::Measure(_), "cold" | "hist" | "stat") => self.samples(record),
-            (Role::Measure(_), "proof") => proof(speaker, record),
+            (Role::Measure(_), "proof") => speaker.proof(record),
             (Role::Measure(_), "end") => self.end(record),
             (_, "hello" | "host") => Err(Malformed),
             _ => Ok(None),
@@ -692,11 +571,7 @@ impl Reader {
         if speaker.done.contains(id) {
             return Err(Malformed);
         }
-        speaker.open = Some(Case {
-            id: id.to_owned(),
-            asked,
-            ..Case::default()
-        });
+        speaker.open = Some(Case::new(id, asked));
         Ok(Some(Event::Begin {
             case: id.to_owned(),
             asked,
@@ -710,41 +585,18 @@ impl Reader {
         };
         let id = record.get("metric").ok_or(Malformed)?;
         if let Some(&index) = self.entries.get(id) {
-            if self.run.catalog[index].case != case.id {
+            if self.run.catalog[index].case != case.id() {
                 return Err(Malformed);
             }
         }
-        let is_repeated = match record.kind() {
-            "cold" => {
-                let ticks = record.number("ticks").ok_or(Malformed)?;
-                case.metric(id).cold.replace(Ticks(ticks)).is_some()
-            }
-            "stat" => {
-                let metric = case.metric(id);
-                let known = metric.stat.take();
-                metric.stat = Some(stat(record, known).ok_or(Malformed)?);
-                metric.samples > 0
-            }
-            _ => {
-                record.number("part").ok_or(Malformed)?;
-                let metric = case.metric(id);
-                for (ticks, count) in record.counts() {
-                    metric.counts.push((Ticks(*ticks), *count));
-                    metric.samples += u128::from(*count);
-                }
-                metric.stat.is_some()
-            }
-        };
-        if is_repeated {
-            return Err(Malformed);
-        }
+        case.samples(id, record)?;
         Ok(None)
     }
 
     fn end(&mut self, record: &Record) -> Handled {
         let id = record.get("case").ok_or(Malformed)?;
         let speaker = self.speaker.as_mut().ok_or(Malformed)?;
-        if speaker.open.as_ref().is_some_and(|case| case.id != id) {
+        if speaker.open.as_ref().is_some_and(|case| case.id() != id) {
             self.close_case("its end did not come, that of another case did");
         }
         let speaker = self.speaker.as_mut().ok_or(Malformed)?;
@@ -753,12 +605,8 @@ impl Reader {
             // The end of a case that was cut off before, or was not taken.
             None if speaker.done.contains(id) => return Ok(None),
             None => {
-                let case = Case {
-                    id: id.to_owned(),
-                    ..Case::default()
-                };
                 let reason = "its begin did not arrive".to_owned();
-                (case, Ending::CutOff(reason))
+                (Case::new(id, 0), Ending::CutOff(reason))
             }
         };
         let replicates = self.conclude(case, &ending);
@@ -776,42 +624,28 @@ impl Reader {
     }
 
     /// Turns a case into a replicate of each of its metrics; returns their places.
-    fn conclude(&mut self, mut case: Case, ending: &Ending) -> Vec<(usize, usize)> {
-        let (outcome, samples) = case.judge(ending);
+    fn conclude(&mut self, case: Case, ending: &Ending) -> Vec<(usize, usize)> {
         let Some(speaker) = &mut self.speaker else {
             return Vec::new();
         };
         let Role::Measure(session) = speaker.role else {
             return Vec::new();
         };
-        speaker.done.insert(case.id.clone());
-        let mut ids = self.cases.get(&case.id).cloned().unwrap_or_default();
+        let case_id = case.id().to_owned();
+        speaker.done.insert(case_id.clone());
+        let mut ids = self.cases.get(&case_id).cloned().unwrap_or_default();
         // The catalog knows those of this case, and no other case's came.
-        let others = case.metrics.iter().map(|metric| &metric.id);
-        let others = others.filter(|id| !self.entries.contains_key(*id));
-        ids.extend(others.cloned());
+        let others = case.metrics().filter(|id| !self.entries.contains_key(*id));
+        ids.extend(others.map(str::to_owned));
         if ids.is_empty() {
-            ids.push(case.id.clone());
+            ids.push(case_id.clone());
         }
         let mut places = Vec::new();
-        for id in ids {
-            let delivered = std::mem::take(case.metric(&id));
-            let outcome = match &outcome {
-                Outcome::Ok => delivered.judge(samples),
-                other => other.clone(),
-            };
-            let (cold, histogram, stat) = match outcome {
-                Outcome::Ok => (
-                    delivered.cold,
-                    delivered.counts.into_iter().collect(),
-                    delivered.stat,
-                ),
-                _ => (None, Histogram::new(), None),
-            };
+        for (id, replicate) in case.judge(ending, session, ids) {
             let index = *self.metrics.entry(id.clone()).or_insert_with(|| {
                 self.run.metrics.push(Metric {
                     id,
-                    case: case.id.clone(),
+                    case: case_id.clone(),
                     replicates: Vec::new(),
                 });
                 self.run.metrics.len() - 1
@@ -822,16 +656,7 @@ impl Reader {
                 self.run.damage.damaged += 1;
                 continue;
             }
-            replicates.push(Replicate {
-                session,
-                outcome,
-                batch: case.plan.map_or(1, |plan| plan.batch),
-                asked: case.asked,
-                cold,
-                histogram,
-                stat: stat.map(Box::new),
-                proofs: case.proofs.clone(),
-            });
+            replicates.push(replicate);
             places.push((index, replicates.len() - 1));
         }
         places
@@ -848,61 +673,6 @@ impl Reader {
         }
         Ok(Some(Event::Bye))
     }
-}
-
-/// What a `stat` adds to what those before it told of the metric; `None` when it says something
-/// twice, or no figure.
-fn stat(record: &Record, known: Option<Stat>) -> Option<Stat> {
-    let samples = record.number("samples").filter(|samples| *samples > 0)?;
-    let mut stat = known.unwrap_or(Stat::blank(samples));
-    let places = [
-        ("mean", &mut stat.mean),
-        ("median", &mut stat.median),
-        ("min", &mut stat.min),
-        ("max", &mut stat.max),
-        ("deviation", &mut stat.deviation),
-    ];
-    for (name, place) in places {
-        if let Some(text) = record.get(name) {
-            let is_decimal = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-            let figure: f64 = text.parse().ok().filter(|_| is_decimal)?;
-            if !figure.is_finite() || place.replace(figure).is_some() {
-                return None;
-            }
-        }
-    }
-    (stat.samples == samples && stat.value().is_some()).then_some(stat)
-}
-
-fn plan(speaker: &mut Speaker, record: &Record) -> Handled {
-    let Some(case) = speaker.case_of(record)? else {
-        return Ok(None);
-    };
-    let samples = record.number("samples").ok_or(Malformed)?;
-    let batch = record.number("batch").filter(|n| *n > 0).ok_or(Malformed)?;
-    if case.plan.replace(Plan { samples, batch }).is_some() {
-        return Err(Malformed);
-    }
-    Ok(Some(Event::Plan {
-        case: case.id.clone(),
-        samples,
-        batch,
-    }))
-}
-
-fn proof(speaker: &mut Speaker, record: &Record) -> Handled {
-    let Some(case) = speaker.case_of(record)? else {
-        return Ok(None);
-    };
-    let number = |key| record.number(key).ok_or(Malformed);
-    case.proofs.push(Proof {
-        name: record.get("name").ok_or(Malformed)?.to_owned(),
-        counted: number("counted")?,
-        low: number("low")?,
-        high: number("high")?,
-        expected: record.number("expected"),
-    });
-    Ok(None)
 }
 
 /// The mode and what a session is, by its `hello`.
@@ -967,163 +737,10 @@ fn entry(record: &Record) -> Option<Entry> {
 mod tests {
     use super::*;
     use crate::stream::run::Damage;
-
-    /// Writes a stream record by record; `body` is `kind key=value... [| text]`.
-    #[derive(Default)]
-    struct Script {
-        seq: u64,
-        lines: Vec<String>,
-    }
-
-    impl Script {
-        fn say(&mut self, body: &str) -> &mut Self {
-            let (head, text) = match body.split_once(" | ") {
-                Some((head, text)) => (head, Some(text)),
-                None => (body, None),
-            };
-            let mut words = head.split(' ');
-            let kind = words.next().unwrap();
-            if kind == "hello" {
-                self.seq = 0;
-            }
-            let words: Vec<_> = words.collect();
-            let new = if kind == "hist" {
-                let counts: Vec<_> = words[1..]
-                    .iter()
-                    .map(|w| w.split_once(':').unwrap())
-                    .map(|(v, n)| (v.parse().unwrap(), n.parse().unwrap()))
-                    .collect();
-                let metric = words[0].split_once('=').unwrap().1;
-                record::write_hist(self.seq, metric, 0, &counts)
-            } else {
-                let pairs: Vec<_> = words.iter().map(|w| w.split_once('=').unwrap()).collect();
-                record::write(self.seq, kind, &pairs, text)
-            };
-            self.seq += new.len() as u64;
-            self.lines.extend(new);
-            self
-        }
-
-        fn all(&mut self, bodies: &[&str]) -> &mut Self {
-            for body in bodies {
-                self.say(body);
-            }
-            self
-        }
-
-        fn bye(&mut self) -> &mut Self {
-            let records = self.seq;
-            self.say(&format!("bye records={records}"))
-        }
-
-        fn read(&self) -> Run {
-            let mut reader = Reader::new();
-            for line in &self.lines {
-                reader.line(line.as_bytes());
-            }
-            reader.finish()
-        }
-    }
-
-    const HELLO: &str = "hello port=fake arch=x mode=run clock=tsc unit=cycles hz=1000 realtime=no";
-    const LIST: &str = "hello port=fake arch=x mode=list clock=tsc unit=cycles hz=1000 realtime=no";
-    const CATALOG: [&str; 7] = [
-        LIST,
-        "bench metric=b.one case=b.one from=0 to=1 switches=1 switches_most=2 batch=8 bytes=64 needs=smp,irq idiom=yes | About b.",
-        "title metric=b.one | B, the first.",
-        "between metric=b.one | Between.",
-        "via metric=b.one | Via.",
-        "bench metric=b.two case=b.one from=1 to=2 switches=1 | About b.",
-        "bench metric=a case=a from=0 to=1 switches=0 | About a.",
-    ];
-    const CASE_A: [&str; 7] = [
-        "begin case=a asked=10",
-        "cold metric=a ticks=99",
-        "plan case=a samples=5 batch=2",
-        "hist metric=a 4:1 5:2",
-        "hist metric=a 4:2",
-        "proof case=a name=order counted=0 low=0 high=0",
-        "end case=a status=ok samples=5",
-    ];
-    const CASE_B: [&str; 6] = [
-        "begin case=b.one asked=2",
-        "plan case=b.one samples=2 batch=1",
-        "hist metric=b.one 7:2",
-        "hist metric=b.two 8:2",
-        "proof case=b.one name=order counted=0 low=0 high=0",
-        "end case=b.one status=ok samples=2",
-    ];
-
-    fn run_of(cases: &[&[&str]]) -> Run {
-        let mut script = Script::default();
-        script.all(&CATALOG).bye().say(HELLO);
-        for case in cases {
-            script.all(case);
-        }
-        script.bye().read()
-    }
-
-    fn outcome<'a>(run: &'a Run, id: &str) -> &'a Outcome {
-        let metric = run.metrics.iter().find(|m| m.id == id).expect(id);
-        assert_eq!(metric.replicates.len(), 1, "{id}");
-        let replicate = &metric.replicates[0];
-        assert_eq!(
-            replicate.histogram.is_empty(),
-            replicate.outcome != Outcome::Ok
-        );
-        &replicate.outcome
-    }
-
-    fn incomplete(reason: &str) -> Outcome {
-        Outcome::Incomplete(reason.to_owned())
-    }
-
-    /// `CASE_A` with one record replaced, or left out when `with` is empty.
-    fn changed<'a>(at: usize, with: &[&'a str]) -> Vec<&'a str> {
-        [&CASE_A[..at], with, &CASE_A[at + 1..]].concat()
-    }
-
-    #[test]
-    fn a_summary_stands_for_samples_and_says_each_figure_once() {
-        let value = |stats: &[&str]| {
-            let mut script = Script::default();
-            script.all(&[
-                "hello port=p arch=a mode=run clock=c unit=ticks hz=0 realtime=no",
-                "begin case=a asked=1000",
-                "plan case=a samples=1000 batch=1",
-            ]);
-            script.all(stats).all(&[
-                "proof case=a name=doubts counted=0 low=0 high=0",
-                "end case=a status=ok samples=1000",
-            ]);
-            let run = script.bye().read();
-            let one = &run.metrics[0].replicates[0];
-            (
-                one.figure(crate::judge::quantity::Quantity::P50, Unit::Cycles),
-                run.damage.damaged,
-                one.outcome == Outcome::Ok,
-            )
-        };
-        let mean = "stat metric=a samples=1000 mean=315.5";
-        assert_eq!(value(&[mean]), (Some(315.5), 0, true));
-        let others = "stat metric=a samples=1000 median=300 max=9";
-        assert_eq!(value(&[mean, others]), (Some(300.0), 0, true));
-        for wrong in [
-            "stat metric=a samples=1000 mean=3",
-            "stat metric=a samples=999 max=3",
-            "stat metric=a samples=1000 max=-3",
-            "stat metric=a samples=1000 max=inf",
-            "hist metric=a 7:1",
-        ] {
-            let (value, damaged, is_ok) = value(&[mean, wrong]);
-            assert_eq!((value, damaged, is_ok), (None, 1, false), "{wrong}");
-        }
-        assert_eq!(
-            value(&["stat metric=a samples=1000 max=3"]),
-            (None, 1, false)
-        );
-        assert_eq!(value(&["stat metric=a samples=7 mean=3"]), (None, 0, false));
-    }
+    use crate::stream::script::{
+        changed, incomplete, outcome, run_of, Script, CASE_A, CASE_B, CATALOG, HELLO,
+    };
+    use crate::stream::ticks::Ticks;
 
     #[test]
     fn a_whole_stream_is_read() {
@@ -1205,114 +822,6 @@ mod tests {
                 },
                 Event::Bye,
             ]
-        );
-    }
-
-    #[test]
-    fn a_proof_is_judged_by_its_range() {
-        let proofs = [
-            "proof case=a name=switches counted=3 low=1000 high=1012",
-            "proof case=a name=unheard_of counted=7 low=7 high=9",
-            "proof case=a name=clock counted=0 low=1 high=18446744073709551615",
-            "proof case=a name=pinned counted=1 low=0 high=0",
-        ];
-        let run = run_of(&[&changed(5, &proofs)]);
-        assert_eq!(
-            *outcome(&run, "a"),
-            Outcome::Failed(
-                "switches: counted 3, must be 1000 to 1012; clock: counted 0, must be 1 or more; \
-                 pinned: counted 1, must be 0"
-                    .into()
-            )
-        );
-        let of_a = run.metrics.iter().find(|metric| metric.id == "a").unwrap();
-        assert_eq!(of_a.replicates[0].proofs.len(), 4);
-    }
-
-    #[test]
-    fn a_case_that_is_not_measured_says_why_for_each_metric() {
-        let reason = "no second CPU; ".repeat(30);
-        let skip = format!("end case=b.one status=skip samples=0 | {reason}");
-        let run = run_of(&[&["begin case=b.one asked=5", &skip]]);
-        assert_eq!(*outcome(&run, "b.one"), Outcome::Skipped(reason.clone()));
-        assert_eq!(*outcome(&run, "b.two"), Outcome::Skipped(reason));
-        let run = run_of(&[&changed(
-            6,
-            &["end case=a status=error samples=3 | no memory"],
-        )]);
-        assert_eq!(*outcome(&run, "a"), Outcome::Failed("no memory".into()));
-        let mut script = Script::default();
-        script.all(&[
-            HELLO,
-            "begin case=c asked=5",
-            "end case=c status=skip samples=0",
-        ]);
-        assert_eq!(
-            *outcome(&script.read(), "c"),
-            Outcome::Skipped("no reason was given".into())
-        );
-    }
-
-    #[test]
-    fn what_does_not_add_up_has_no_number() {
-        for (at, with, reason) in [
-            (2, &[][..], "its plan did not arrive"),
-            (
-                3,
-                &["hist metric=a 4:1 5:1"],
-                "its counts add up to 4, not to 5 samples",
-            ),
-            (
-                3,
-                &["hist metric=a 4:2 5:2"],
-                "its counts add up to 6, not to 5 samples",
-            ),
-            (
-                6,
-                &["end case=a status=ok samples=4"],
-                "it ended with 4 samples, its plan was 5",
-            ),
-            (
-                6,
-                &["end case=a samples=5"],
-                "its end does not say how it ended",
-            ),
-            (5, &[], "no proof of it arrived"),
-            (6, &[], "its end did not come before that of the session"),
-            (
-                6,
-                &["begin case=c asked=1"],
-                "another case began before its end came",
-            ),
-            (
-                2,
-                &["plan case=a samples=5 batch=0"],
-                "a record does not belong there or is malformed: number 3, plan",
-            ),
-            (
-                5,
-                &["proof case=b name=order counted=0 low=0 high=0"],
-                "a record does not belong there or is malformed: number 6, proof",
-            ),
-            (
-                3,
-                &["hist metric=b.one 4:1 5:2"],
-                "a record does not belong there or is malformed: number 4, hist",
-            ),
-            (
-                3,
-                &["info name=x | y", CASE_A[3]],
-                "a record does not belong there or is malformed: number 4, info",
-            ),
-        ] {
-            let run = run_of(&[&changed(at, with)]);
-            assert_eq!(*outcome(&run, "a"), incomplete(reason));
-        }
-        let run = run_of(&[&[&CASE_B[..3], &CASE_B[4..]].concat()]);
-        assert_eq!(*outcome(&run, "b.one"), Outcome::Ok);
-        assert_eq!(
-            *outcome(&run, "b.two"),
-            incomplete("no samples of it arrived")
         );
     }
 
