@@ -7,100 +7,21 @@
 //! host name nor a user name nor a serial number is read; values of kernel
 //! parameters that can identify a machine are replaced.
 
+mod command_line;
+mod control_group;
 pub mod doctor;
+mod facts;
+
+pub use control_group::MemoryGroup;
+pub use facts::facts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::base::number::count;
-use crate::stream::run::Fact;
-
-/// Kernel parameters whose values say nothing about speed and can identify a machine.
-const PRIVATE_PARAMETERS: &[&str] = &[
-    "root",
-    "resume",
-    "cryptdevice",
-    "nfsroot",
-    "ip",
-    "netconsole",
-    "ds",
-    "BOOTIF",
-    "hostname",
-];
-
-/// Parts of parameter names whose values are private too.
-const PRIVATE_PARTS: &[&str] = &[
-    "uuid",
-    "luks",
-    "lvm",
-    "hostname",
-    "password",
-    "token",
-    "secret",
-    "serial",
-    "credential",
-];
-
-/// Kernel configuration options that change what a primitive costs: whole names.
-const OPTIONS: &[&str] = &[
-    "HZ",
-    "AUDIT",
-    "AUDITSYSCALL",
-    "CPU_MITIGATIONS",
-    "PAGE_TABLE_ISOLATION",
-    "RETPOLINE",
-    "HIGH_RES_TIMERS",
-    "IO_URING",
-    "KVM_GUEST",
-    "PARAVIRT",
-    "SMP",
-    "LOCKDEP",
-    "LOCK_STAT",
-    "FTRACE",
-    "DYNAMIC_FTRACE",
-    "FUNCTION_TRACER",
-    "IRQSOFF_TRACER",
-    "SECCOMP",
-    "SLUB_DEBUG",
-    "SLUB_DEBUG_ON",
-    "HARDENED_USERCOPY",
-    "IRQ_TIME_ACCOUNTING",
-    "TRANSPARENT_HUGEPAGE_ALWAYS",
-];
-
-/// Kernel configuration options that change what a primitive costs: how names begin.
-const OPTION_FAMILIES: &[&str] = &[
-    "PREEMPT",
-    "HZ_",
-    "NO_HZ",
-    "RT_GROUP_SCHED",
-    "SCHED_",
-    "CFS_BANDWIDTH",
-    "MITIGATION_",
-    "PSI",
-    "DEBUG_",
-    "PROVE_",
-    "KASAN",
-    "KCSAN",
-    "KMSAN",
-    "UBSAN",
-    "KFENCE",
-    "KCOV",
-    "CFI_",
-    "INIT_ON_",
-    "INIT_STACK_",
-    "STACKPROTECTOR",
-    "RANDOMIZE_KSTACK_OFFSET",
-    "VIRT_CPU_ACCOUNTING",
-    "CONTEXT_TRACKING",
-    "RCU_NOCB",
-    "CPU_FREQ_DEFAULT_GOV",
-];
-
-/// Options of those families that cost nothing while the kernel runs.
-const OPTION_NOISE: &[&str] = &["DEBUG_INFO", "DEBUG_FS", "DEBUG_BUGVERBOSE"];
+use command_line::public_command_line;
+use control_group::{read_group, read_quota};
 
 /// The effective capability to choose real-time scheduling.
 const CAP_SYS_NICE: u32 = 23;
@@ -137,21 +58,6 @@ impl KernelConfig {
             options,
         }
     }
-
-    /// The options that change what a primitive costs, `NAME=value`.
-    fn relevant(&self) -> Vec<String> {
-        self.options
-            .iter()
-            .filter(|(name, _)| is_relevant(name))
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect()
-    }
-}
-
-fn is_relevant(option: &str) -> bool {
-    OPTIONS.contains(&option)
-        || (OPTION_FAMILIES.iter().any(|f| option.starts_with(f))
-            && !OPTION_NOISE.iter().any(|noise| option.starts_with(noise)))
 }
 
 /// What one CPU says about its frequency.
@@ -468,169 +374,6 @@ impl Machine {
 
 const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0";
 
-/// The machine as the `host` records of a saved run tell it, the tool's version first.
-///
-/// A value is plain text; a fact that the machine does not show is left out.
-#[must_use]
-pub fn facts(machine: &Machine) -> Vec<Fact> {
-    let mut facts = Facts(Vec::new());
-    facts.add(
-        "tool",
-        Some(concat!("kernmark ", env!("CARGO_PKG_VERSION"))),
-    );
-    kernel_facts(&mut facts, machine);
-    cpu_facts(&mut facts, machine);
-    facts.add("hypervisor", machine.hypervisor.as_ref());
-    facts.add("container", machine.container.as_ref());
-    facts.add("product", machine.product.as_ref());
-    facts.add(
-        "load",
-        machine
-            .load
-            .map(|[one, five, fifteen]| format!("{one:.2} {five:.2} {fifteen:.2}")),
-    );
-    facts.add("memory_kib", machine.memory_kib);
-    facts.add("memory_available_kib", machine.memory_available_kib);
-    facts.add(
-        "cgroup_quota",
-        machine
-            .quota
-            .as_ref()
-            .map(|q| format!("{} us of every {} us", q.quota_us, q.period_us)),
-    );
-    let permissions = &machine.permissions;
-    facts.add("rlimit_rtprio", permissions.rtprio);
-    facts.add("rlimit_rttime_us", permissions.rttime);
-    facts.add("rlimit_memlock_bytes", permissions.memlock);
-    facts.add("seccomp", permissions.seccomp);
-    for (name, value) in &machine.sysctl {
-        facts.add(name, Some(value));
-    }
-    facts.add("transparent_hugepages", machine.huge_pages.as_ref());
-    facts.add("distribution", machine.distribution.as_ref());
-    facts.add(
-        "mains_power",
-        machine.mains.map(|mains| match mains {
-            Switch::On => "connected",
-            Switch::Off => "not connected",
-        }),
-    );
-    facts.0
-}
-
-struct Facts(Vec<Fact>);
-
-impl Facts {
-    fn add(&mut self, name: &str, value: Option<impl ToString>) {
-        if let Some(value) = value {
-            self.0.push(Fact::new(name, value.to_string()));
-        }
-    }
-}
-
-fn kernel_facts(facts: &mut Facts, machine: &Machine) {
-    facts.add("kernel_name", machine.kernel_name.as_ref());
-    facts.add("kernel_release", machine.kernel_release.as_ref());
-    facts.add("kernel_version", machine.kernel_version.as_ref());
-    facts.add("arch", machine.arch.as_ref());
-    facts.add("kernel_command_line", machine.command_line.as_ref());
-    if let Some(config) = &machine.config {
-        facts.add(
-            "kernel_config",
-            Some(format!(
-                "crc32 {:08x} of {} bytes",
-                config.crc32, config.bytes
-            )),
-        );
-        facts.add("kernel_config_options", Some(config.relevant().join(" ")));
-    }
-    facts.add(
-        "preemption",
-        machine
-            .preemption
-            .as_ref()
-            .map(|p| format!("{} ({})", p.mode, p.source)),
-    );
-    for (name, state) in &machine.vulnerabilities {
-        facts.add(&format!("mitigation_{name}"), Some(state));
-    }
-}
-
-fn cpu_facts(facts: &mut Facts, machine: &Machine) {
-    facts.add("cpu_model", machine.cpu_model.as_ref());
-    facts.add("cpu_identity", machine.cpu_identity.as_ref());
-    facts.add("microcode", machine.microcode.as_ref());
-    let lists = [
-        ("cpus_online", &machine.online),
-        ("cpus_allowed", &machine.allowed),
-        ("cpus_isolated", &machine.isolated),
-        ("cpus_nohz_full", &machine.tickless),
-    ];
-    for (name, list) in lists {
-        facts.add(name, (!list.is_empty()).then(|| format_cpu_list(list)));
-    }
-    let count = machine.online.len();
-    facts.add("cpu_count", (count > 0).then_some(count));
-    facts.add("smt", machine.smt.as_ref());
-    facts.add(
-        "governor",
-        per_cpu(machine, |cpu| cpu.frequency.governor.clone()),
-    );
-    facts.add(
-        "frequency_driver",
-        per_cpu(machine, |cpu| cpu.frequency.driver.clone()),
-    );
-    facts.add(
-        "energy_preference",
-        per_cpu(machine, |cpu| cpu.frequency.preference.clone()),
-    );
-    facts.add(
-        "frequency_range_khz",
-        per_cpu(machine, |cpu| {
-            Some(format!(
-                "{}-{}",
-                cpu.frequency.lowest_khz?, cpu.frequency.highest_khz?
-            ))
-        }),
-    );
-    facts.add(
-        "boost",
-        machine.boost.as_ref().map(|(switch, _)| match switch {
-            Switch::On => "on",
-            Switch::Off => "off",
-        }),
-    );
-    facts.add("clock_source", machine.clock_source.as_ref());
-    facts.add("idle_driver", machine.idle_driver.as_ref());
-    facts.add(
-        "throttled",
-        per_cpu(machine, |cpu| cpu.throttled.map(|n| n.to_string())),
-    );
-}
-
-/// A value of each allowed CPU: one word where all agree, else `0-3:word 4-7:word`.
-fn per_cpu(machine: &Machine, value: impl Fn(&Cpu) -> Option<String>) -> Option<String> {
-    let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
-    for (&number, cpu) in &machine.cpus {
-        let Some(value) = value(cpu) else { continue };
-        match groups.iter_mut().find(|(known, _)| *known == value) {
-            Some((_, members)) => members.push(number),
-            None => groups.push((value, vec![number])),
-        }
-    }
-    match groups.as_slice() {
-        [] => None,
-        [(value, members)] if members.len() == machine.cpus.len() => Some(value.clone()),
-        _ => Some(
-            groups
-                .iter()
-                .map(|(value, members)| format!("{}:{value}", format_cpu_list(members)))
-                .collect::<Vec<_>>()
-                .join(" "),
-        ),
-    }
-}
-
 /// A directory that stands for `/`.
 struct Tree<'a>(&'a Path);
 
@@ -745,23 +488,6 @@ pub fn format_cpu_list(cpus: &[u32]) -> String {
 fn chosen(choices: &str, open: char, close: char) -> Option<String> {
     let (_, rest) = choices.split_once(open)?;
     Some(rest.split_once(close)?.0.to_owned())
-}
-
-/// Drops the arguments of init and hides values that can identify a machine.
-fn public_command_line(line: &str) -> String {
-    line.split_whitespace()
-        .take_while(|&word| word != "--")
-        .map(|word| match word.split_once('=') {
-            Some((name, _)) if is_private(name) => format!("{name}=(hidden)"),
-            _ => word.to_owned(),
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-fn is_private(parameter: &str) -> bool {
-    let lower = parameter.to_ascii_lowercase();
-    PRIVATE_PARAMETERS.contains(&parameter) || PRIVATE_PARTS.iter().any(|part| lower.contains(part))
 }
 
 fn read_config(tree: &Tree, release: Option<&str>) -> Option<KernelConfig> {
@@ -986,161 +712,6 @@ fn read_load(tree: &Tree) -> Option<[f64; 3]> {
     let text = tree.text("proc/loadavg")?;
     let mut numbers = text.split_whitespace().map_while(|word| word.parse().ok());
     Some([numbers.next()?, numbers.next()?, numbers.next()?])
-}
-
-/// Where a controller of control groups is mounted, and this process's group in it.
-struct Group {
-    mount: PathBuf,
-    path: PathBuf,
-}
-
-impl Group {
-    /// The group and its parents up to the mount, innermost first.
-    fn lineage(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        let inside = self.path.strip_prefix("/").unwrap_or(&self.path);
-        inside.ancestors().map(|folder| self.mount.join(folder))
-    }
-}
-
-/// The group of this process, of version 1 that holds `controller`, or of version 2 for `None`.
-fn read_group(tree: &Tree, controller: Option<&str>) -> Option<Group> {
-    group_of(tree, "self", controller)
-}
-
-/// The group of a process, as [`read_group`].
-fn group_of(tree: &Tree, process: &str, controller: Option<&str>) -> Option<Group> {
-    let mounts = tree.text("proc/self/mounts")?;
-    let mount = mounts.lines().find_map(|line| {
-        let mut words = line.split(' ').skip(1);
-        let (folder, kind, options) = (words.next()?, words.next()?, words.next()?);
-        let wanted = match controller {
-            None => kind == "cgroup2",
-            Some(name) => kind == "cgroup" && options.split(',').any(|option| option == name),
-        };
-        wanted.then(|| PathBuf::from(folder))
-    })?;
-    let groups = tree.text(format!("proc/{process}/cgroup"))?;
-    let path = groups.lines().find_map(|line| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next()?, parts.next()?);
-        let wanted = match controller {
-            None => controllers.is_empty(),
-            Some(name) => controllers.split(',').any(|held| held == name),
-        };
-        wanted.then(|| PathBuf::from(path))
-    })?;
-    Some(Group { mount, path })
-}
-
-/// The control group of a process that bounds its memory, and how often the kernel had killed a
-/// process of it for want of memory when it was looked up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryGroup {
-    folder: PathBuf,
-    /// Its file that counts such processes, and its limit in bytes where it has one.
-    counter: &'static str,
-    limit: Option<u64>,
-    killed: u64,
-}
-
-/// Version 1 writes no limit as the most that fits into a register, less a page.
-const UNBOUNDED: u64 = 1 << 62;
-
-impl MemoryGroup {
-    /// The group that a process is in now; `None` where the kernel does not tell.
-    #[must_use]
-    pub fn of(process: u32) -> Option<Self> {
-        let tree = Tree(Path::new("/"));
-        let process = process.to_string();
-        let (group, counter, limit) = match group_of(&tree, &process, Some("memory")) {
-            Some(group) => (group, "memory.oom_control", "memory.limit_in_bytes"),
-            None => (
-                group_of(&tree, &process, None)?,
-                "memory.events",
-                "memory.max",
-            ),
-        };
-        let folder = group.lineage().next()?;
-        Some(MemoryGroup {
-            killed: kills(&folder.join(counter))?,
-            limit: tree
-                .number(folder.join(limit))
-                .filter(|limit| *limit < UNBOUNDED),
-            folder,
-            counter,
-        })
-    }
-
-    /// That its memory was used up since then, where it was: the group and its limit.
-    #[must_use]
-    pub fn exhausted(&self) -> Option<String> {
-        let killed = kills(&self.folder.join(self.counter))?;
-        let limit = self
-            .limit
-            .map(|limit| format!(", limit {} bytes", count(limit)));
-        (killed > self.killed).then(|| {
-            format!(
-                "its control group had no memory left ({}{})",
-                self.folder.display(),
-                limit.unwrap_or_default()
-            )
-        })
-    }
-}
-
-/// How many processes the kernel has killed for want of memory, by the file of a control group.
-fn kills(counter: &Path) -> Option<u64> {
-    let text = fs::read_to_string(counter).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
-    line?.trim().parse().ok()
-}
-
-fn read_quota(tree: &Tree) -> Option<Quota> {
-    let mut quotas = Vec::new();
-    if let Some(group) = read_group(tree, None) {
-        quotas.extend(group.lineage().filter_map(|folder| {
-            let file = folder.join("cpu.max");
-            let text = tree.text(&file)?;
-            let (quota, period) = text.split_once(' ')?;
-            quota_of(
-                tree,
-                &folder,
-                file,
-                (quota.parse().ok()?, period.parse().ok()?),
-            )
-        }));
-    }
-    if let Some(group) = read_group(tree, Some("cpu")) {
-        quotas.extend(group.lineage().filter_map(|folder| {
-            let file = folder.join("cpu.cfs_quota_us");
-            let quota = tree.number(&file)?;
-            let period = tree.number(folder.join("cpu.cfs_period_us"))?;
-            quota_of(tree, &folder, file, (quota, period))
-        }));
-    }
-    quotas
-        .into_iter()
-        .min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
-}
-
-fn quota_of(
-    tree: &Tree,
-    folder: &Path,
-    file: PathBuf,
-    (quota_us, period_us): (u64, u64),
-) -> Option<Quota> {
-    let throttled = tree.text(folder.join("cpu.stat")).and_then(|text| {
-        text.lines()
-            .find_map(|line| line.strip_prefix("nr_throttled "))?
-            .parse()
-            .ok()
-    });
-    (period_us > 0).then_some(Quota {
-        quota_us,
-        period_us,
-        file,
-        throttled,
-    })
 }
 
 fn read_permissions(tree: &Tree, status: &Pairs) -> Permissions {
