@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `kernmark`: arguments in, exit status out. All else is in the library.
+//! The command `kernmark`: arguments in, exit status out. The library does everything else.
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use kernmark::base::screen::tell;
+use kernmark::base::screen::write_stderr;
 use kernmark::base::text::plain;
 use kernmark::commands::exit::{FAILED, USAGE};
 use kernmark::commands::{self, CommandLine, Failure};
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
             Failure::Usage(message) => (USAGE, message),
             Failure::Failed(message) => (FAILED, message),
         };
-        tell(&format!("kernmark: {}", plain(&message)));
+        write_stderr(&format!("kernmark: {}", plain(&message)));
         status
     });
     ExitCode::from(status)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The user's wish to stop: SIGINT, SIGTERM or SIGHUP, as something that can be polled.
+//! Turns the signals by which a user stops a program (SIGINT, SIGTERM, SIGHUP) into a file descriptor
+//! that can be polled.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,19 +10,19 @@ use std::os::unix::net::UnixStream;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// Becomes readable, and stays so, once one of the signals came.
+/// Becomes readable when one of the signals arrives, and stays readable.
 #[derive(Debug)]
 pub struct Interrupt {
     pipe: UnixStream,
 }
 
 impl Interrupt {
-    /// Catches the signals from here on, except those that this process was started to ignore
-    /// (as `nohup` does).
+    /// Catches the signals from now on, except those that this process inherited as ignored
+    /// (`nohup` sets SIGHUP so).
     ///
     /// # Errors
     ///
-    /// The system allows no pipe or no handler.
+    /// The system refuses a socket pair or a signal handler.
     pub fn install() -> io::Result<Self> {
         let (pipe, write) = UnixStream::pair()?;
         let ignored = ignored_signals();
@@ -33,7 +34,7 @@ impl Interrupt {
         Ok(Interrupt { pipe })
     }
 
-    /// Whether one of the signals came.
+    /// Whether one of the signals has arrived.
     #[must_use]
     pub fn raised(&self) -> bool {
         let mut fds = [PollFd::new(&self.pipe, PollFlags::IN)];
@@ -51,7 +52,7 @@ impl AsFd for Interrupt {
     }
 }
 
-/// The signals that this process ignores, bit n - 1 for signal n; none where /proc does not tell.
+/// The signals that this process ignores: bit n - 1 for signal n. 0 when `/proc` is not readable.
 fn ignored_signals() -> u64 {
     std::fs::read_to_string("/proc/self/status")
         .ok()

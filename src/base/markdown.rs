@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Text made safe for Markdown as GitHub reads it.
+//! Escapes text for Markdown as GitHub renders it: any text in, text that shows as it is out.
 
 use crate::base::text::plain;
 
-/// Nothing that is seen, but between two characters that would make a link.
-const APART: &str = "<!-- -->";
+/// Renders as nothing. Between two characters it keeps them from forming a link.
+const SEPARATOR: &str = "<!-- -->";
 
-/// Text that Markdown shows as it is, in a paragraph or in a cell of a table: no markup, no HTML,
-/// no line end; no address becomes a link, no account is mentioned, no issue is referred to.
+/// Escapes text for a paragraph or a table cell. The result has no markup, no HTML and no line end.
+/// It links no address, mentions no account and refers to no issue.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let text = plain(text);
@@ -24,17 +24,17 @@ pub fn escape(text: &str) -> String {
             }
             _ => out.push(c),
         }
-        // GitHub looks for these in the text that it shows, where an escape is no longer seen.
-        if links(&text[..at], &text[at..]) {
-            out.push_str(APART);
+        // GitHub searches the rendered text for these, so a backslash would not help.
+        if starts_link(&text[..at], &text[at..]) {
+            out.push_str(SEPARATOR);
         }
     }
     out
 }
 
-/// Whether the first character of `rest` is one behind which a link is broken up: those of
-/// `scheme://`, `www.`, `user@host` and `@user`, `#1` and `GH-1`.
-fn links(before: &str, rest: &str) -> bool {
+/// Whether a separator after the first character of `rest` prevents a link: `scheme://`, `www.`,
+/// `user@host`, `@user`, `#1` and `GH-1`. `before` is the text before `rest`.
+fn starts_link(before: &str, rest: &str) -> bool {
     let follows = |mark: &str| rest.starts_with(mark);
     let ends = |mark: &str| {
         let end = before.len().checked_sub(mark.len());
@@ -42,18 +42,18 @@ fn links(before: &str, rest: &str) -> bool {
         end.is_some_and(|end| end.eq_ignore_ascii_case(mark))
     };
     let next = rest.chars().nth(1);
-    let counts = next.is_some_and(|c| c.is_ascii_digit());
+    let digit_follows = next.is_some_and(|c| c.is_ascii_digit());
     match rest.chars().next() {
         Some('@') => true,
         Some(':') => follows("://"),
         Some('w' | 'W') => next == Some('.') && ends("ww"),
-        Some('#') => counts,
-        Some('-') => counts && ends("gh"),
+        Some('#') => digit_follows,
+        Some('-') => digit_follows && ends("gh"),
         _ => false,
     }
 }
 
-/// An id as code; one that is not made of the characters of ids is escaped instead.
+/// An id as a code span. Text with characters that no id has is escaped instead.
 #[must_use]
 pub fn code(id: &str) -> String {
     let ordinary = |c: char| c.is_ascii_alphanumeric() || ".+-_".contains(c);
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_becomes_a_link() {
+    fn escaped_text_contains_no_links() {
         for (text, escaped) in [
             ("https://a.b", "https:<!-- -->//a.b"),
             ("see WWW.a.b", "see WWW<!-- -->.a.b"),

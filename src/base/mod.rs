@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What knows nothing of measuring: text and numbers for people, the terminal, the signals.
+//! Helpers that know nothing about measuring.
+//!
+//! [`number`] formats numbers for people. [`text`] escapes and wraps text, [`markdown`] escapes it for
+//! Markdown. [`screen`] writes messages and asks the terminal for its width. [`interrupt`] turns
+//! signals into something that can be polled.
 
 #[macro_use]
 pub mod screen;

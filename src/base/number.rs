@@ -1,67 +1,69 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Numbers as people read them.
+//! Formats numbers for people: a value in, text out.
 //!
-//! No figure is rounded by more than a hundredth of itself: it has three significant digits at
-//! least, or all of them where a whole number has fewer. How sure it is, its interval says.
+//! Rounding never changes a figure by more than 1 %. A figure has at least three significant digits,
+//! or all its digits if it is an integer with fewer. Its interval, not its digits, shows how certain it
+//! is.
 
-/// Least significant digits of any number.
-const LEAST: i32 = 3;
-/// Most significant digits, where what was measured supports them.
-const MOST: i32 = 4;
-/// The power of ten below which a value that is not 0 is an error of computing with fractions.
-const COMPUTING: i32 = -6;
+/// The fewest significant digits of any figure.
+const MIN_DIGITS: i32 = 3;
+/// The most significant digits, when the measurement supports them.
+const MAX_DIGITS: i32 = 4;
+/// A value whose first digit is below this power of ten is a floating-point rounding error.
+const ROUNDING_ERROR: i32 = -6;
 
-/// A power of ten: the place of the last digit that is shown, unless a value needs finer ones.
+/// The decimal place of the last digit shown, as a power of ten: 2 for hundreds, -1 for tenths.
+/// [`show`](Self::show) shows more digits when a value needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(i32);
 
 impl Place {
-    /// The place down to which a value with this interval is known: that of the
-    /// first digit of half the interval's width, at most four significant digits.
-    /// Without an interval: three significant digits.
+    /// The place up to which the interval supports the digits of a value: the first digit of half the
+    /// interval's width, and at most four significant digits. Without an interval: three significant
+    /// digits.
     ///
-    /// `grain` is the least step that the value could have been measured in.
+    /// `grain` is the resolution of the measurement, in the unit of the value.
     #[must_use]
     pub fn of(value: f64, interval: Option<(f64, f64)>, grain: f64) -> Self {
         let Some(first) = magnitude(value) else {
             return Place(magnitude(grain).unwrap_or(0));
         };
         Place(match interval {
-            None => first - LEAST + 1,
+            None => first - MIN_DIGITS + 1,
             Some((low, high)) => magnitude(((high - low) / 2.0).max(grain))
                 .unwrap_or(i32::MIN)
-                .max(first - MOST + 1),
+                .max(first - MAX_DIGITS + 1),
         })
     }
 
-    /// The place for a single value beside one that is known down to this place.
+    /// The place for a single value that is shown next to one with this place.
     #[must_use]
     pub fn beside(self, value: f64) -> Self {
-        let coarse = magnitude(value).map_or(self.0, |first| first - MOST + 1);
+        let coarse = magnitude(value).map_or(self.0, |first| first - MAX_DIGITS + 1);
         Place(self.0.max(coarse))
     }
 
-    /// So many significant digits of a value, three or more.
+    /// The place that gives a value this many significant digits (three or more).
     #[must_use]
     pub fn significant(value: f64, digits: i32) -> Self {
         Place(magnitude(value).map_or(0, |first| first - digits + 1))
     }
 
-    /// So many digits behind the point.
+    /// This many digits after the decimal point.
     #[must_use]
     pub fn decimals(digits: i32) -> Self {
         Place(-digits)
     }
 
-    /// The value rounded to this place, or to a finer one where it would be off by more than a
-    /// hundredth; thousands separated by commas.
+    /// The value rounded to this place, or to a finer place if rounding would change it by more than
+    /// 1 %. Commas separate thousands. `-` for infinity and NaN.
     #[must_use]
     pub fn show(self, value: f64) -> String {
         if !value.is_finite() {
             return "-".to_owned();
         }
-        let place = self.0.min(least(value));
+        let place = self.0.min(coarsest(value));
         let text = if place > 0 {
             let rounded = (value / 10f64.powi(place)).round();
             if rounded == 0.0 {
@@ -76,7 +78,7 @@ impl Place {
         if digits.bytes().all(|b| b == b'0' || b == b'.') {
             return digits.to_owned();
         }
-        let separated = separate(digits);
+        let separated = with_commas(digits);
         match text.strip_prefix('-') {
             Some(_) => format!("-{separated}"),
             None => separated,
@@ -84,21 +86,21 @@ impl Place {
     }
 }
 
-/// The power of ten of the first digit; `None` of 0 and of what is no number.
+/// The power of ten of the first digit. `None` for 0, infinity and NaN.
 fn magnitude(value: f64) -> Option<i32> {
     (value.is_finite() && value != 0.0).then(|| value.abs().log10().floor() as i32)
 }
 
-/// The place to which any value is shown: whole numbers need no digits behind the point.
-fn least(value: f64) -> i32 {
-    match magnitude(value).filter(|first| *first >= COMPUTING) {
+/// The coarsest place at which a value may be rounded. Integers need no digits after the point.
+fn coarsest(value: f64) -> i32 {
+    match magnitude(value).filter(|first| *first >= ROUNDING_ERROR) {
         None => i32::MAX,
-        Some(first) if value.fract() == 0.0 => (first - LEAST + 1).max(0),
-        Some(first) => first - LEAST + 1,
+        Some(first) if value.fract() == 0.0 => (first - MIN_DIGITS + 1).max(0),
+        Some(first) => first - MIN_DIGITS + 1,
     }
 }
 
-fn separate(digits: &str) -> String {
+fn with_commas(digits: &str) -> String {
     let (whole, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
     let mut text = String::with_capacity(digits.len() + whole.len() / 3);
     for (index, digit) in whole.chars().enumerate() {
@@ -137,20 +139,21 @@ impl TimeUnit {
     }
 }
 
-/// A count, thousands separated by commas.
+/// A count, with commas between thousands: `12,345`.
 #[must_use]
 pub fn count(value: u64) -> String {
-    separate(&value.to_string())
+    with_commas(&value.to_string())
 }
 
-/// A count of things: `1 sample`, `2 samples`.
+/// A count with its noun: `1 sample`, `2 samples`.
 #[must_use]
 pub fn plural(count: u64, what: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
     format!("{} {what}{s}", self::count(count))
 }
 
-/// A quantity per second: `5.21 GB/s`, `12.3 M/s` (powers of ten). `unit` is `B`, or empty for items.
+/// A quantity per second with a decimal prefix: `5.21 GB/s`, `12.3 M/s`. `unit` is `B`, or empty for
+/// items.
 #[must_use]
 pub fn rate(per_second: f64, unit: &str) -> String {
     let (scale, prefix) = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")]
@@ -158,18 +161,21 @@ pub fn rate(per_second: f64, unit: &str) -> String {
         .find(|(scale, _)| per_second.abs() >= *scale)
         .unwrap_or((1.0, ""));
     let value = per_second / scale;
-    let text = Place::significant(value, LEAST).show(value);
+    let text = Place::significant(value, MIN_DIGITS).show(value);
     format!("{text} {prefix}{unit}/s")
 }
 
-/// A value in per cent, three significant digits: `12.3 %`.
+/// A percentage with three significant digits: `12.3 %`.
 #[must_use]
 pub fn percent(percent: f64) -> String {
-    format!("{} %", Place::significant(percent, LEAST).show(percent))
+    format!(
+        "{} %",
+        Place::significant(percent, MIN_DIGITS).show(percent)
+    )
 }
 
-/// A signed difference in per cent, three significant digits: `+12.3 %`, `-3.44 %`, `=` of exactly
-/// 0. What is less than a hundredth of one per cent is `+<0.01 %`.
+/// A signed difference in per cent with three significant digits: `+12.3 %`, `-3.44 %`. Exactly 0 is
+/// `=`, a difference below 0.01 % is `+<0.01 %` or `-<0.01 %`.
 #[must_use]
 pub fn change(percent: f64) -> String {
     const LARGE: f64 = 1e6;
@@ -187,11 +193,11 @@ pub fn change(percent: f64) -> String {
     if size >= LARGE {
         return format!("{sign}{size:.2e} %");
     }
-    let place = Place::significant(size, LEAST).min(Place::decimals(0));
+    let place = Place::significant(size, MIN_DIGITS).min(Place::decimals(0));
     format!("{sign}{} %", place.show(size))
 }
 
-/// A frequency: `2.596 GHz`.
+/// A frequency with up to three decimals: `2.596 GHz`.
 #[must_use]
 pub fn frequency(hz: u64) -> String {
     let (scale, prefix) = [(1e9, "G"), (1e6, "M"), (1e3, "k")]
@@ -230,14 +236,14 @@ mod tests {
         Place::of(value, Some((value - half, value + half)), 0.0).show(value)
     }
 
-    /// What a reader takes a figure for.
+    /// The value that a reader takes from a figure.
     fn read(text: &str) -> f64 {
         let digits: String = text.chars().filter(|c| !"+% ,".contains(*c)).collect();
         digits.parse().unwrap_or_else(|_| panic!("{text}"))
     }
 
     #[test]
-    fn no_figure_is_rounded_by_more_than_a_hundredth_of_itself() {
+    fn rounding_changes_no_figure_by_more_than_one_per_cent() {
         let mut random = fastrand::Rng::with_seed(7);
         for _ in 0..100_000 {
             let mut figure = || 10f64.powf(random.f64() * 12.0 - 3.0);
@@ -264,14 +270,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_interval_takes_no_digit_that_a_reader_needs() {
+    fn wide_interval_keeps_needed_digits() {
         let place = Place::of(13_760.0, Some((13_050.0, 109_800.0)), 0.4);
         let shown = [13_760.0, 13_050.0, 109_800.0, 12.34].map(|value| place.show(value));
         assert_eq!(shown, ["13,800", "13,100", "110,000", "12.3"]);
     }
 
     #[test]
-    fn the_interval_says_whether_there_is_a_fourth_digit() {
+    fn interval_decides_on_fourth_digit() {
         let cases = [
             (1183.42, 60.0, "1,180"),
             (1183.42, 600.0, "1,180"),
@@ -290,13 +296,13 @@ mod tests {
     }
 
     #[test]
-    fn without_an_interval_there_are_three_digits() {
+    fn three_digits_without_interval() {
         assert_eq!(Place::of(1183.4, None, 1.0).show(1183.4), "1,180");
         assert_eq!(Place::of(0.5012, None, 1.0).show(0.5012), "0.501");
     }
 
     #[test]
-    fn a_fourth_digit_is_no_finer_than_the_clock() {
+    fn fourth_digit_is_not_finer_than_the_clock() {
         let same = Some((1183.4, 1183.4));
         assert_eq!(Place::of(1183.4, same, 10.0).show(1183.4), "1,180");
         assert_eq!(Place::of(1183.4, same, 0.4).show(1183.4), "1,183");
@@ -311,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_has_no_sign_and_what_is_no_number_has_no_digits() {
+    fn zero_has_no_sign_and_nan_no_digits() {
         assert_eq!(Place(-2).show(-1e-7), "0.00");
         assert_eq!(Place(1).show(-0.0), "0");
         assert_eq!(Place(1).show(-2.0), "-2");

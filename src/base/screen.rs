@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the terminal can show, if there is one, and how messages come to it.
+//! Messages on standard error, and what the terminal can show: its width, escape sequences.
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
-/// Takes the place of the standard library's macro, which panics where standard error cannot be
-/// written: goes through [`tell`].
+/// Replaces the standard library's macro, which panics when standard error cannot be written. This
+/// one uses [`write_stderr`].
 macro_rules! eprintln {
     ($($arguments:tt)*) => {
-        $crate::base::screen::tell(&format!($($arguments)*))
+        $crate::base::screen::write_stderr(&format!($($arguments)*))
     };
 }
 
-/// Writes a line to standard error. Where that cannot be written there is nobody to tell, and the
-/// exit status says the rest.
-pub fn tell(line: &str) {
+/// Writes a line to standard error. Ignores errors: the exit status still reports the result.
+pub fn write_stderr(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// The columns that the user asks for by `COLUMNS`, or else those of the terminal that a stream
-/// goes to; `None` where it goes elsewhere, or where the terminal does not say.
+/// The number of columns to use for a stream: the variable `COLUMNS` if it is set, else the width
+/// of the stream's terminal. `None` when the stream is not a terminal or its width is unknown.
 #[must_use]
 pub fn columns(stream: &(impl AsFd + IsTerminal)) -> Option<usize> {
-    let asked = env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    if asked.is_some_and(|columns| columns > 0) {
-        return asked;
+    let requested = env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    if requested.is_some_and(|columns| columns > 0) {
+        return requested;
     }
     terminal_columns(stream)
 }
 
-/// The columns of the terminal that a stream goes to, as [`columns`], whatever the user asks for:
-/// a line that is to be replaced must not fill more than one.
+/// The width of a stream's terminal, regardless of `COLUMNS`. A line that is overwritten in place
+/// must fit into one line of the terminal. `None` as for [`columns`].
 #[must_use]
 pub fn terminal_columns(stream: &(impl AsFd + IsTerminal)) -> Option<usize> {
     if !stream.is_terminal() {
@@ -44,7 +43,7 @@ pub fn terminal_columns(stream: &(impl AsFd + IsTerminal)) -> Option<usize> {
         .filter(|&columns| columns > 0)
 }
 
-/// Whether a stream goes to a terminal that knows escape sequences.
+/// Whether a stream is a terminal that understands escape sequences (`TERM` is set and not `dumb`).
 #[must_use]
 pub fn knows_escapes(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && env::var_os("TERM").is_some_and(|term| term != "dumb")

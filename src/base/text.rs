@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Text from elsewhere made safe to show, and lines filled with words.
+//! Makes untrusted text safe to show, and wraps text into lines.
 
-/// The text without anything that steers a terminal, reorders what is read or gives a command to a
-/// CI runner: such characters are written `\u{1b}`.
+/// Escapes the characters of a text that would control a terminal, reorder the text or start a
+/// command of a CI runner. They become `\u{1b}` and the like.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut before = ' ';
     for (at, c) in text.char_indices() {
-        if steers(c) || commands(before, &text[at..]) {
+        if steers(c) || starts_ci_command(before, &text[at..]) {
             plain.extend(c.escape_unicode());
         } else {
             plain.push(c);
@@ -19,15 +19,15 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
-/// Whether a command to a CI runner that reads a log may begin here. GitHub takes `::NAME ...::` at
-/// the start of a line, blanks aside, where any word may come to stand; `##[NAME]` and
-/// `##vso[NAME]` are commands anywhere in it.
-fn commands(before: char, rest: &str) -> bool {
+/// Whether a CI runner that reads this text as a log could see the start of a command here. GitHub
+/// accepts `::NAME ...::` at the start of a line, after blanks. Wrapping can move any word there, so
+/// `::` after any blank counts. `##[NAME]` and `##vso[NAME]` are commands anywhere in a line.
+fn starts_ci_command(before: char, rest: &str) -> bool {
     before.is_whitespace() && rest.starts_with("::") || rest.starts_with("##")
 }
 
-/// Whether a character is a control character, or one that changes the
-/// direction or the lines of the text around it, or is invisible.
+/// Whether a character is a control character, is invisible, or changes the direction or the line
+/// breaks of the text around it.
 #[must_use]
 pub fn steers(c: char) -> bool {
     c.is_control()
@@ -36,8 +36,8 @@ pub fn steers(c: char) -> bool {
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Lines of at most `width` characters, broken at blanks. A longer word stands
-/// on a line of its own, whole, so that it can be copied. No words, no lines.
+/// Wraps text into lines of at most `width` characters, broken at blanks. A longer word gets a line
+/// of its own and is not broken, so that it can be copied. Text without words gives no lines.
 #[must_use]
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -59,8 +59,8 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Adds wrapped lines: `first` begins the first of them, as many blanks the
-/// others. `width` counts all of it.
+/// Appends wrapped text to `out`. The first line starts with `first`, the others are indented by its
+/// length. No line is longer than `width` characters, indentation included, except for long words.
 pub fn paragraph(out: &mut String, first: &str, text: &str, width: usize) {
     let indent = first.chars().count();
     for (index, line) in wrap(text, width.saturating_sub(indent)).iter().enumerate() {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_steers_the_terminal() {
+    fn control_characters_are_escaped() {
         assert_eq!(plain("a\x1b[31mb\x07"), "a\\u{1b}[31mb\\u{7}");
         assert_eq!(
             plain("\u{9b}2J\u{202e}\n\u{7f}"),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gives_a_command_to_a_ci_runner() {
+    fn ci_commands_are_escaped() {
         for (text, shown) in [
             ("::error::x", "\\u{3a}:error::x"),
             (
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_filled_and_long_words_stay_whole() {
+    fn lines_are_wrapped_and_long_words_stay_whole() {
         assert_eq!(
             wrap("aa bb cc dddddddd e", 5),
             ["aa bb", "cc", "dddddddd", "e"]
