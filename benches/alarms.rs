@@ -360,7 +360,7 @@ fn report_alarms(title: &str, comparisons: &[Compared]) -> bool {
          95 % confidence); besides, exit status 4 in {} (the processor's speed), 5 in {} (too \
          coarse)",
         100.0 * alarmed as f64 / all as f64,
-        100.0 * distributions::most_probable_share(alarmed, all),
+        100.0 * distributions::upper_bound_of_probability(alarmed, all),
         ended(UNCLEAR),
         ended(BLIND),
     );

@@ -309,7 +309,7 @@ fn alarms(comparisons: usize) -> bool {
         };
         let counted = simulate(setting, comparisons, 100 + 10 * at as u64);
         let share = |count: usize| count as f64 / comparisons as f64;
-        let bound = distributions::most_probable_share(counted.alarms, comparisons);
+        let bound = distributions::upper_bound_of_probability(counted.alarms, comparisons);
         println!(
             "| {name} | {}/{} | {comparisons} | {} ({:.1} %) | {:.1} % | {:.1} % | {:.1} % | {:.1} % |",
             replicates.0,

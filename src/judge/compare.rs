@@ -420,7 +420,7 @@ impl Comparison {
             }
             let level = MEDIANS_LEVEL / self.spreads.len() as f64;
             let freedom = 2.0 * (*replicates as f64) - 2.0;
-            let Some(critical) = distributions::t_two_sided(level, freedom) else {
+            let Some(critical) = distributions::t_critical(level, freedom) else {
                 return false;
             };
             let finds = |spread: &&Spread| {
@@ -580,7 +580,7 @@ impl Shift {
     /// The interval of the difference with the confidence [`order::CONFIDENCE`], wider by what a
     /// tick hides.
     fn interval(&self, hidden: f64) -> (f64, f64) {
-        let t = distributions::t_two_sided(1.0 - order::CONFIDENCE, self.freedom);
+        let t = distributions::t_critical(1.0 - order::CONFIDENCE, self.freedom);
         let reach = t.unwrap_or(f64::INFINITY) * self.error + hidden;
         (self.estimate - reach, self.estimate + reach)
     }
@@ -590,7 +590,7 @@ impl Shift {
         if self.estimate == 0.0 {
             return 1.0;
         }
-        distributions::t_probability(self.estimate / self.error, self.freedom)
+        distributions::t_p_value(self.estimate / self.error, self.freedom)
     }
 }
 

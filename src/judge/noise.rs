@@ -130,7 +130,7 @@ impl Noise {
     /// The greatest false-alarm rate that what was seen is not too rare for, with 95 % confidence.
     #[must_use]
     pub fn most_alarms(&self) -> f64 {
-        distributions::most_probable_share(self.alarms, self.comparisons)
+        distributions::upper_bound_of_probability(self.alarms, self.comparisons)
     }
 }
 

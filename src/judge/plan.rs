@@ -462,7 +462,7 @@ impl Trial {
             return never;
         };
         let reach = |level: f64| {
-            let t = distributions::t_two_sided(level, shift.freedom);
+            let t = distributions::t_critical(level, shift.freedom);
             t.unwrap_or(f64::INFINITY) * shift.error
         };
         Trial {

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Quantiles and probabilities of named distributions.
+//! Quantiles and tail probabilities of Student's t, chi square and binomial distributions.
 
 use statrs::distribution::{Beta, ChiSquared, ContinuousCDF, StudentsT};
 use statrs::function::beta::beta_reg;
 
 use crate::statistics::order::CONFIDENCE;
 
-/// The greatest probability with which so few events in so many trials are not too rare: the
-/// upper end of the one-sided interval of C. J. Clopper, E. S. Pearson, *Biometrika* 26, 1934, with
-/// the confidence [`CONFIDENCE`]. 1 when there is no trial or each was an event.
+/// The upper confidence bound of a probability, given `events` in `trials`: the end of the one-sided
+/// interval of C. J. Clopper, E. S. Pearson, *Biometrika* 26, 1934, with confidence [`CONFIDENCE`].
+/// Between 0 and 1; 1 without trials or when every trial was an event.
 ///
-/// 0 of 10: 26 %.
+/// For 0 events in 10 trials it is 0.26.
 #[must_use]
-pub fn most_probable_share(events: usize, trials: usize) -> f64 {
+pub fn upper_bound_of_probability(events: usize, trials: usize) -> f64 {
     if events >= trials {
         return 1.0;
     }
-    let (seen, unseen) = (events as f64 + 1.0, (trials - events) as f64);
-    let distribution = Beta::new(seen, unseen);
+    let (successes, failures) = (events as f64 + 1.0, (trials - events) as f64);
+    let distribution = Beta::new(successes, failures);
     distribution.map_or(1.0, |beta| beta.inverse_cdf(CONFIDENCE))
 }
 
-/// The quantile `p` of the distribution chi square with so many degrees of freedom. `None` unless
+/// The quantile `p` of the chi-square distribution with `freedom` degrees of freedom. `None` unless
 /// 0 < `p` < 1 and `freedom` > 0.
 #[must_use]
 pub fn chi_square_quantile(p: f64, freedom: usize) -> Option<f64> {
@@ -30,18 +30,19 @@ pub fn chi_square_quantile(p: f64, freedom: usize) -> Option<f64> {
     (p > 0.0 && p < 1.0).then(|| distribution.inverse_cdf(p))
 }
 
-/// How far from 0 a value of Student's t lies with the probability `level`, both sides together.
-/// `None` unless 0 < `level` < 1 and `freedom` > 0.
+/// The critical value of a two-sided t test: |t| exceeds it with probability `level`. `freedom` is
+/// the number of degrees of freedom. `None` unless 0 < `level` < 1 and `freedom` > 0.
 #[must_use]
-pub fn t_two_sided(level: f64, freedom: f64) -> Option<f64> {
+pub fn t_critical(level: f64, freedom: f64) -> Option<f64> {
     let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
-    // The lower end: 1 - level / 2 would lose the digits of a small level.
+    // The lower tail, because 1 - level / 2 loses the digits of a small level.
     (level > 0.0 && level < 1.0).then(|| -distribution.inverse_cdf(level / 2.0))
 }
 
-/// The probability that a value of Student's t lies at least as far from 0 as `t`.
+/// The p value of a two-sided t test: the probability that |T| >= |`t`| for Student's t with `freedom`
+/// degrees of freedom. 0 for an infinite `t`, 1 for NaN.
 #[must_use]
-pub fn t_probability(t: f64, freedom: f64) -> f64 {
+pub fn t_p_value(t: f64, freedom: f64) -> f64 {
     if !t.is_finite() {
         return if t.is_nan() { 1.0 } else { 0.0 };
     }
@@ -53,20 +54,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_seen_bounds_its_probability() {
+    fn probability_is_bounded_by_observed_events() {
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
-        close(most_probable_share(0, 10), 1.0 - 0.05f64.powf(0.1));
-        close(most_probable_share(9, 10), 0.95f64.powf(0.1));
+        close(upper_bound_of_probability(0, 10), 1.0 - 0.05f64.powf(0.1));
+        close(upper_bound_of_probability(9, 10), 0.95f64.powf(0.1));
         assert_eq!(
-            (most_probable_share(0, 0), most_probable_share(5, 5)),
+            (
+                upper_bound_of_probability(0, 0),
+                upper_bound_of_probability(5, 5)
+            ),
             (1.0, 1.0)
         );
-        // Three over n, where nothing was seen of many.
-        assert!((most_probable_share(0, 1000) - 0.003).abs() < 1e-5);
+        // The rule of three: 3 / n when no event was observed.
+        assert!((upper_bound_of_probability(0, 1000) - 0.003).abs() < 1e-5);
     }
 
     #[test]
-    fn quantiles_are_those_of_tables() {
+    fn quantiles_match_published_tables() {
         for (p, freedom, value) in [
             (0.95, 1, 3.841_459),
             (0.2, 1, 0.064_185),
@@ -83,9 +87,9 @@ mod tests {
             (0.001, 24.0, 3.745_399),
             (0.001, 60.0, 3.460_200),
         ] {
-            let found = t_two_sided(level, freedom).unwrap();
+            let found = t_critical(level, freedom).unwrap();
             assert!((found - value).abs() < 1e-4, "{level} {freedom}: {found}");
-            let back = t_probability(found, freedom);
+            let back = t_p_value(found, freedom);
             assert!(
                 (back / level - 1.0).abs() < 1e-6,
                 "{level} {freedom}: {back}"
@@ -94,22 +98,22 @@ mod tests {
         for exponent in 2..9 {
             for freedom in [2.0, 5.5, 14.0, 38.0, 200.0] {
                 let level = 10.0_f64.powi(-exponent);
-                let back = t_probability(t_two_sided(level, freedom).unwrap(), freedom);
+                let back = t_p_value(t_critical(level, freedom).unwrap(), freedom);
                 assert!(
                     (back / level - 1.0).abs() < 1e-3,
                     "{level} {freedom}: {back}"
                 );
             }
         }
-        // Far out, where a probability taken from 1 would have no digits left: by the closed form
-        // of two degrees of freedom.
+        // Far in the tail, where a probability subtracted from 1 has no digits left. Checked with the
+        // closed form for two degrees of freedom.
         let far = 1.0 - 1e9 / (2.0_f64 + 1e18).sqrt();
         assert!(far < 1e-15, "{far}");
-        let tail = t_probability(1e9, 2.0);
+        let tail = t_p_value(1e9, 2.0);
         assert!((tail / 1e-18 - 1.0).abs() < 1e-6, "{tail}");
-        assert_eq!(Some(t_probability(f64::INFINITY, 5.0)), Some(0.0));
+        assert_eq!(Some(t_p_value(f64::INFINITY, 5.0)), Some(0.0));
         assert_eq!(
-            (chi_square_quantile(1.0, 3), t_two_sided(0.1, 0.0)),
+            (chi_square_quantile(1.0, 3), t_critical(0.1, 0.0)),
             (None, None)
         );
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Means and relative spread.
+//! The geometric mean, and the coefficient of variation.
 
-/// Standard deviation (of a sample, n - 1) over mean; 0.01 is one per cent.
-/// `None` below two values or when the mean is 0.
+/// The sample standard deviation (divisor n - 1) over the absolute mean; 0.01 is 1 %. `None` below two
+/// values or when the mean is 0.
 #[must_use]
 pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
@@ -15,9 +15,9 @@ pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
     (mean != 0.0).then(|| (squares / (n - 1.0)).sqrt() / mean.abs())
 }
 
-/// The geometric mean, the one mean of ratios that does not depend on which side
-/// is the base (P. J. Fleming, J. J. Wallace, *Communications of the ACM* 29,
-/// 1986). `None` without values or when one is not above 0.
+/// The geometric mean. It is the only mean of ratios that does not depend on which side is the base
+/// (P. J. Fleming, J. J. Wallace, *Communications of the ACM* 29, 1986). `None` without values or when
+/// a value is not above 0.
 #[must_use]
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() || !values.iter().all(|v| *v > 0.0) {
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_and_spread() {
+    fn geometric_mean_and_variation() {
         assert_eq!(geometric_mean(&[]), None);
         assert_eq!(geometric_mean(&[1.0, 0.0]), None);
         assert!((geometric_mean(&[2.0, 8.0]).unwrap() - 4.0).abs() < 1e-12);

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Statistics: pure functions, each with its source.
+//! Order statistics: the median of a group of values, its interval, and quantiles.
 //!
-//! All intervals and quantiles of one group of values are *order statistics*: values that were
-//! measured. They assume nothing of the shape of a distribution but that the
-//! values are independent and of one distribution (H. A. David, H. N. Nagaraja,
-//! *Order Statistics*, 3rd edition, 2003, sections 7.1 and 7.2; G. J. Hahn, W. Q. Meeker,
-//! *Statistical Intervals*, 1991, chapter 5).
+//! Interval ends and quantiles are values that were measured. The methods assume that the values are
+//! independent and come from one distribution. They assume nothing about its shape (H. A. David,
+//! H. N. Nagaraja, *Order Statistics*, 3rd edition, 2003, sections 7.1 and 7.2; G. J. Hahn,
+//! W. Q. Meeker, *Statistical Intervals*, 1991, chapter 5).
 
 use crate::stream::histogram::Histogram;
 use crate::stream::ticks::Ticks;
 
-/// The confidence that every interval and bound here has at least.
+/// The minimum confidence of every interval and bound in this folder.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The middle value; of an even number the mean of the two middle ones. `None`
-/// when there is none.
+/// The median: the middle value, or the mean of the two middle values. `None` without values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values);
@@ -31,16 +29,15 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// The exact probability that the `rank`-th least and the `rank`-th greatest of
-/// `n` independent values have the median of their distribution between them:
-/// 1 - 2 P(B < `rank`), B binomial of `n` and 1/2. 0 when `rank` is 0 or the
-/// two have crossed.
+/// The probability that the median of a distribution lies between the `rank`-th smallest and the
+/// `rank`-th largest of `n` independent values: 1 - 2 P(B < `rank`), where B is binomial with `n`
+/// trials of probability 1/2. Exact. 0 when `rank` is 0 or above `n` / 2.
 #[must_use]
 pub fn coverage(n: usize, rank: usize) -> f64 {
     if rank == 0 || 2 * rank > n {
         return 0.0;
     }
-    // Logarithms: 2^-n is no number from n = 1075 on.
+    // Logarithms, because 2^-n underflows from n = 1075.
     let mut term = -(n as f64) * std::f64::consts::LN_2;
     let mut below = 0.0;
     for i in 0..rank {
@@ -50,9 +47,8 @@ pub fn coverage(n: usize, rank: usize) -> f64 {
     (1.0 - 2.0 * below).max(0.0)
 }
 
-/// The rank whose [`coverage`] is [`CONFIDENCE`] or more and which lies
-/// furthest inside: 1 (least and greatest) for 6 to 8 values, 2 for 9 to 11.
-/// `None` below 6 values, where even the whole range covers too seldom.
+/// The highest rank whose [`coverage`] is at least [`CONFIDENCE`]: 1 (minimum and maximum) for 6 to
+/// 8 values, 2 for 9 to 11. `None` below 6 values, whose full range covers less than that.
 #[must_use]
 pub fn interval_rank(n: usize) -> Option<usize> {
     (1..=n / 2)
@@ -60,12 +56,11 @@ pub fn interval_rank(n: usize) -> Option<usize> {
         .last()
 }
 
-/// An interval that holds the median of the distribution with the probability
-/// [`coverage`], [`CONFIDENCE`] or more, whatever the distribution: the sign
-/// test turned round (W. R. Thompson, *Annals of Mathematical Statistics* 7,
-/// 1936). `None` below 6 values.
+/// A confidence interval of the median, for any distribution: the inverted sign test (W. R.
+/// Thompson, *Annals of Mathematical Statistics* 7, 1936). Its confidence is [`coverage`], at least
+/// [`CONFIDENCE`]. `None` below 6 values.
 ///
-/// 6 values: least to greatest (96.9 %); 10 values: second to ninth (97.9 %).
+/// For 6 values it is minimum to maximum (96.9 %), for 10 values second to ninth (97.9 %).
 #[must_use]
 pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
     let rank = interval_rank(values.len())?;
@@ -73,9 +68,9 @@ pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
     Some((sorted[rank - 1], sorted[sorted.len() - rank]))
 }
 
-/// The fewest samples that hold, with the probability [`CONFIDENCE`] or more, at
-/// least one beyond the quantile `p`: least n with 1 - `p`^n >= 0.95 (S. S. Wilks,
-/// *Annals of Mathematical Statistics* 12, 1941). 299 for p99. `None` unless 0 < `p` < 1.
+/// The number of samples that a quantile needs: the smallest n for which at least one sample lies
+/// beyond the quantile `p` with probability [`CONFIDENCE`], 1 - `p`^n >= 0.95 (S. S. Wilks, *Annals of
+/// Mathematical Statistics* 12, 1941). 299 for p99. `None` unless 0 < `p` < 1.
 #[must_use]
 pub fn samples_for_quantile(p: f64) -> Option<u64> {
     if !(p > 0.0 && p < 1.0) {
@@ -83,7 +78,7 @@ pub fn samples_for_quantile(p: f64) -> Option<u64> {
     }
     let enough = |n: f64| 1.0 - p.powf(n) >= CONFIDENCE;
     let mut n = ((1.0 - CONFIDENCE).ln() / p.ln()).ceil().max(1.0);
-    // The quotient may round to the wrong side of an integer.
+    // Rounding of the quotient can move it across an integer.
     if n > 1.0 && enough(n - 1.0) {
         n -= 1.0;
     } else if !enough(n) {
@@ -92,16 +87,16 @@ pub fn samples_for_quantile(p: f64) -> Option<u64> {
     Some(n as u64)
 }
 
-/// The rank of the quantile `p` of `n` samples, the least whose share is `p` or
-/// more (definition 1 of R. J. Hyndman, Y. Fan, *The American Statistician* 50,
-/// 1996). `None` when [`samples_for_quantile`] refuses it.
+/// The rank of the quantile `p` among `n` samples: the smallest rank with rank / n >= `p` (definition
+/// 1 of R. J. Hyndman, Y. Fan, *The American Statistician* 50, 1996). `None` with fewer samples than
+/// [`samples_for_quantile`].
 fn quantile_rank(n: u64, p: f64) -> Option<u64> {
     if n < samples_for_quantile(p)? {
         return None;
     }
     let exact = p * n as f64;
     let nearest = exact.round();
-    // A product such as 0.9 * n may lie a rounding above its integer.
+    // Rounding can leave a product such as 0.9 * n just above an integer.
     let rank = if (exact - nearest).abs() < nearest * 4.0 * f64::EPSILON {
         nearest
     } else {
@@ -110,8 +105,8 @@ fn quantile_rank(n: u64, p: f64) -> Option<u64> {
     Some((rank as u64).clamp(1, n))
 }
 
-/// The quantile `p` of a distribution, a value that was measured. `None` when
-/// there are fewer samples than [`samples_for_quantile`].
+/// The quantile `p` of the samples, 0 < `p` < 1, in ticks: a value that was measured. `None` with
+/// fewer samples than [`samples_for_quantile`].
 #[must_use]
 pub fn quantile(histogram: &Histogram, p: f64) -> Option<Ticks> {
     histogram.order_statistic(quantile_rank(histogram.total(), p)?)
@@ -123,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_interval_needs_six_values() {
+    fn interval_needs_six_values() {
         let ranks: Vec<_> = (0..=13).map(interval_rank).collect();
         let one = [Some(1); 3];
         let expected = [&[None; 6][..], &one, &[Some(2); 3], &[Some(3); 2]].concat();
@@ -148,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn tails_need_samples() {
+    fn quantiles_need_enough_samples() {
         let needed: Vec<_> = [0.9, 0.99, 0.999, 0.9999]
             .into_iter()
             .map(samples_for_quantile)
@@ -166,7 +161,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_median_has_as_many_above_as_below(values in prop::collection::vec(-1e9..1e9, 1..50)) {
+        fn median_splits_values_in_half(values in prop::collection::vec(-1e9..1e9, 1..50)) {
             let m = median(&values).unwrap();
             let below = values.iter().filter(|v| **v < m).count();
             let above = values.iter().filter(|v| **v > m).count();
@@ -174,14 +169,14 @@ mod tests {
         }
 
         #[test]
-        fn the_interval_holds_the_median(values in prop::collection::vec(-1e9..1e9, 6..50)) {
+        fn interval_contains_median(values in prop::collection::vec(-1e9..1e9, 6..50)) {
             let (low, high) = median_interval(&values).unwrap();
             let m = median(&values).unwrap();
             prop_assert!(low <= m && m <= high);
         }
 
         #[test]
-        fn enough_samples_are_the_fewest(p in 0.01..0.9999) {
+        fn sample_count_is_minimal(p in 0.01..0.9999) {
             let n = samples_for_quantile(p).unwrap() as f64;
             prop_assert!(1.0 - p.powf(n) >= CONFIDENCE);
             prop_assert!(n < 1.5 || 1.0 - p.powf(n - 1.0) < CONFIDENCE);

@@ -1,97 +1,103 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The joint test: which of many quantities changed, when all are judged at once?
+//! A permutation test of many quantities at once: their values in two groups of sessions in, an
+//! adjusted p value of each out.
 //!
 //! Westfall and Young's step-down maxT (P. H. Westfall, S. S. Young, *Resampling-Based Multiple
-//! Testing*, 1993; Y. Ge, S. Dudoit, T. P. Speed, *Test* 12, 2003). If nothing changed, each way to
-//! say which sessions are the new ones is as likely as the one observed. Each such relabelling
-//! relabels *all* quantities at once, so their dependence is used: metrics that a slow session
-//! moves together count about as one. The adjusted p value of a quantity is the share of
-//! relabellings in which the greatest statistic of it and of all that show less is at least its
-//! own; the least is 2 / C(2n, n), however many quantities there are.
+//! Testing*, 1993; Y. Ge, S. Dudoit, T. P. Speed, *Test* 12, 2003). If nothing changed, every
+//! assignment of the labels "base" and "new" to the sessions is equally likely. A relabelling applies
+//! to *all* quantities at once, so the test uses their dependence: metrics that one slow session moves
+//! together count about as one. The adjusted p value of a quantity is the share of relabellings in
+//! which the largest statistic, among this quantity and all with a smaller observed statistic, is at
+//! least the observed one. The smallest possible p value is 2 / C(2n, n), regardless of the number of
+//! quantities.
 //!
-//! A statistic is a studentised difference of means. Where times are also known in readings of the
-//! clock, it is the smaller of both differences, and 0 where they point in opposite directions.
+//! The statistic is a studentised difference of means. When times are also known in clock readings, it
+//! is the smaller of the two differences, and 0 if they have opposite signs.
 
-/// The values of one quantity, for each session; all sessions of a test are in one order.
+/// The values of one quantity in every session. All series of a test list the sessions in the same
+/// order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// The value in each session; NaN where a session has none.
+    /// The value in each session. NaN if a session has none.
     pub values: Vec<f64>,
-    /// The same in readings of the session's own clock, where these are known.
+    /// The same values in readings of the session's own clock, if known.
     pub readings: Option<Vec<f64>>,
-    /// What the clock cannot resolve, of the standard error of the difference.
+    /// The standard error that the clock's resolution adds to the difference, in the unit of the
+    /// values.
     pub floor: f64,
 }
 
-/// Which sessions are compared with which.
+/// How the sessions are divided into base and new, and into blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Design {
-    /// Whether each session is one of the new side.
+    /// Whether each session belongs to the new side.
     is_new: Vec<bool>,
-    /// The sessions of each block; relabelling stays within blocks.
+    /// The sessions of each block. Labels are permuted within blocks only.
     blocks: Vec<Vec<usize>>,
 }
 
-/// All relabellings are gone through up to so many: up to 7 against 7 sessions.
-const MOST_LISTED: f64 = 4_000.0;
-/// So many are drawn where there are more, the observed one included. They place a p value of 1 %
-/// to within 0.3 %; that a small p value is small enough for many metrics is what Welch's test
-/// says.
+/// Up to this number, all relabellings are enumerated: up to 7 against 7 sessions.
+const MAX_ENUMERATED: f64 = 4_000.0;
+/// If there are more, this many are drawn at random, including the observed one. They determine a p
+/// value of 1 % to within 0.3 %. For the small p values that many metrics require, the caller relies
+/// on Welch's test.
 const DRAWN: usize = 1_000;
-/// The seed of the draws: the same values always give the same answer.
+/// The seed of the random draws, fixed so that the same values always give the same result.
 const SEED: u64 = 0x6b65_726e_6d61_726b;
-/// Statistics that differ by less than this, or this share of themselves, are equal: their order of
-/// adding differs.
+/// Statistics that differ by less than this, absolute or relative, count as equal: the sums were
+/// rounded in different orders.
 const TIE: f64 = 1e-9;
 
-/// What a joint test finds.
+/// The result of a joint test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joint {
     /// The adjusted p value of each series, in the order given.
     pub p: Vec<f64>,
-    /// The greatest statistic of each relabelling, in rising order.
-    greatest: Vec<f64>,
+    /// The largest statistic of each relabelling, in ascending order.
+    largest: Vec<f64>,
 }
 
 impl Joint {
-    /// The statistic that a single change has to reach at this level, 0 to 1: infinite where so
-    /// few sessions reach it never.
+    /// The statistic that a single change must reach at a significance level between 0 and 1.
+    /// Infinite if there are too few sessions to reach it.
     #[must_use]
     pub fn critical(&self, level: f64) -> f64 {
-        let beyond = (level * self.greatest.len() as f64 * (1.0 + TIE)) as usize;
+        let beyond = (level * self.largest.len() as f64 * (1.0 + TIE)) as usize;
         match beyond {
             0 => f64::INFINITY,
-            beyond => self.greatest[self.greatest.len() - beyond],
+            beyond => self.largest[self.largest.len() - beyond],
         }
     }
 }
 
-/// A difference of means and how sure it is.
+/// A difference of means with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// Mean of the new side less mean of the base; in blocks the mean over blocks of these
-    /// differences, each with the weight mn / (m + n) of a block of m and n sessions.
+    /// Mean of the new side minus mean of the base. With blocks, the weighted mean of the blocks'
+    /// differences; a block with m and n sessions has the weight mn / (m + n).
     pub estimate: f64,
-    /// Its standard error, not below the series' floor.
+    /// Its standard error, combined with the series' floor (square root of the sum of squares).
     pub error: f64,
     /// Degrees of freedom (B. L. Welch, *Biometrika* 34, 1947).
     pub freedom: f64,
     /// The base and the new side.
-    sides: [Part; 2],
+    sides: [Side; 2],
 }
 
-/// What one side adds to the error of a difference.
+/// The spread of one side, which contributes to the error of a difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Part {
+struct Side {
     /// The variance of its values.
     variance: f64,
+    /// The number of its values.
     values: f64,
+    /// Degrees of freedom of the variance.
     freedom: f64,
 }
 
 impl Shift {
-    /// The logarithm of the new side's variance over the base's; `None` where one is 0.
+    /// The natural logarithm of the new side's variance over the base's. `None` if either is 0.
     #[must_use]
     pub fn log_variance_ratio(&self) -> Option<f64> {
         let [base, new] = self.sides;
@@ -99,15 +105,14 @@ impl Shift {
         ratio.is_finite().then_some(ratio)
     }
 
-    /// Takes the degrees of freedom for those of sides whose variances have this ratio, where that
-    /// is fewer.
+    /// Limits the degrees of freedom to those of two sides whose variances have this ratio.
     ///
-    /// Welch's degrees of freedom rest on the variances that a few values happen to have: where one
-    /// side scatters more and has by chance a small variance, both the difference looks large and
-    /// the degrees of freedom look many. What most quantities say of the ratio does not err so:
-    /// with 240 tests and one side that scatters four times as much, Holm's correction at 1 % errs
-    /// in 2.1 % of comparisons (10 against 10) and 6.7 % (20 against 6) without this, and in 0.8
-    /// and 0.2 % with it.
+    /// Welch's degrees of freedom depend on the observed variances of a few values. If the noisier
+    /// side happens to have a small variance, the difference looks significant and the degrees of
+    /// freedom look high at the same time. The typical ratio over most quantities avoids this. With
+    /// 240 tests and one side four times as noisy, Holm's correction at 1 % errs in 2.1 % of
+    /// comparisons (10 against 10 sessions) and 6.7 % (20 against 6) without this limit, and in
+    /// 0.8 % and 0.2 % with it.
     pub fn limit_freedom(&mut self, log_variance_ratio: f64) {
         let [base, new] = self.sides;
         let (of_base, of_new) = (1.0 / base.values, log_variance_ratio.exp() / new.values);
@@ -117,7 +122,8 @@ impl Shift {
 }
 
 impl Design {
-    /// Sessions of both sides; `blocks` numbers the block of each session, where there are any.
+    /// A design of sessions, each base or new. `blocks` gives the block number of each session, if
+    /// there are blocks.
     #[must_use]
     pub fn new(is_new: Vec<bool>, blocks: Option<&[usize]>) -> Self {
         let mut sessions: Vec<Vec<usize>> = Vec::new();
@@ -135,15 +141,14 @@ impl Design {
         }
     }
 
-    /// How many sessions the base and the new side have.
+    /// The number of base and of new sessions.
     #[must_use]
     pub fn sizes(&self) -> (usize, usize) {
         let new = self.is_new.iter().filter(|new| **new).count();
         (self.is_new.len() - new, new)
     }
 
-    /// The least adjusted p value there can be: of relabellings that exchange the sides, the one
-    /// observed and its mirror image show as much.
+    /// The smallest possible adjusted p value. See [`least_p`].
     #[must_use]
     pub fn least_p(&self) -> f64 {
         least_p(&self.block_sizes())
@@ -158,8 +163,8 @@ impl Design {
         self.blocks.iter().map(sizes).collect()
     }
 
-    /// Values less the mean of their block, so that only differences within blocks count. Sessions
-    /// whose block has no session of the other side say nothing: they become NaN.
+    /// Values minus the mean of their block, so that only differences within blocks count. Sessions
+    /// in a block without sessions of the other side carry no information: they become NaN.
     fn centred(&self, values: &[f64]) -> Vec<f64> {
         let mut centred = vec![f64::NAN; values.len()];
         for block in &self.blocks {
@@ -178,8 +183,9 @@ impl Design {
         centred
     }
 
-    /// The difference that was observed. `None` below two sessions on a side, or where blocks leave
-    /// nothing to estimate its error from.
+    /// The observed difference. `floor` is that of [`Series::floor`].
+    /// `None` with fewer than two sessions on a side, or if the blocks leave no degrees of freedom to
+    /// estimate the error.
     #[must_use]
     pub fn difference(&self, values: &[f64], floor: f64) -> Option<Shift> {
         let centred = self.centred(values);
@@ -197,7 +203,7 @@ impl Design {
         let (base, new) = (sums(false), sums(true));
         let blocks = self.blocks_with(&centred);
         let moments = Moments::of(&base, &new, blocks.len())?;
-        // Of unequal blocks the mean of centred values is only in proportion to the estimate.
+        // With unequal blocks, the mean of the centred values is only proportional to the estimate.
         let weights: f64 = blocks.iter().map(|(m, n)| m * n / (m + n)).sum();
         let scale = 1.0 / ((1.0 / base.count + 1.0 / new.count) * weights);
         let variance = moments.base + moments.new;
@@ -213,12 +219,12 @@ impl Design {
             error: (scale * scale * variance + floor * floor).sqrt(),
             freedom,
             sides: [
-                Part {
+                Side {
                     variance: moments.base * base.count,
                     values: base.count,
                     freedom: moments.base_freedom,
                 },
-                Part {
+                Side {
                     variance: moments.new * new.count,
                     values: new.count,
                     freedom: moments.new_freedom,
@@ -227,7 +233,7 @@ impl Design {
         })
     }
 
-    /// How many base and new values each block has that says something.
+    /// The number of base and new values of each block that has both.
     fn blocks_with(&self, centred: &[f64]) -> Vec<(f64, f64)> {
         let sizes = self.blocks.iter().map(|block| {
             let known = block.iter().filter(|session| !centred[**session].is_nan());
@@ -244,7 +250,7 @@ impl Design {
             .collect()
     }
 
-    /// Tests all series at once. Every series has a value for each session of the design, or NaN.
+    /// Tests all series at once. Every series must have one value (or NaN) per session of the design.
     #[must_use]
     pub fn test(&self, series: &[Series]) -> Joint {
         let labels = self.labels(series);
@@ -252,29 +258,30 @@ impl Design {
             .iter()
             .map(|one| self.statistic(one).of(&self.is_new))
             .collect();
-        let mut rising: Vec<usize> = (0..series.len()).collect();
-        rising.sort_by(|a, b| observed[*a].total_cmp(&observed[*b]));
-        // From the least statistic to the greatest: the greatest so far of each relabelling.
-        let mut greatest = vec![0.0_f64; labels.count];
+        let mut ascending: Vec<usize> = (0..series.len()).collect();
+        ascending.sort_by(|a, b| observed[*a].total_cmp(&observed[*b]));
+        // From the smallest observed statistic to the largest. Holds the largest statistic so far of
+        // each relabelling.
+        let mut largest = vec![0.0_f64; labels.count];
         let mut p = vec![1.0_f64; series.len()];
         let mut tables = Vec::new();
-        for at in &rising {
+        for at in &ascending {
             let statistic = self.statistic(&series[*at]);
             statistic.fill(&mut tables);
-            let mut as_great = 0usize;
-            for (greatest, label) in greatest.iter_mut().zip(labels.iter()) {
-                *greatest = greatest.max(statistic.by_tables(&tables, label));
-                as_great += usize::from(*greatest >= observed[*at] * (1.0 - TIE) - TIE);
+            let mut at_least = 0usize;
+            for (largest, label) in largest.iter_mut().zip(labels.iter()) {
+                *largest = largest.max(statistic.by_tables(&tables, label));
+                at_least += usize::from(*largest >= observed[*at] * (1.0 - TIE) - TIE);
             }
-            p[*at] = as_great as f64 / labels.count as f64;
+            p[*at] = at_least as f64 / labels.count as f64;
         }
         let mut most: f64 = 0.0;
-        for at in rising.iter().rev() {
+        for at in ascending.iter().rev() {
             most = most.max(p[*at]);
             p[*at] = most;
         }
-        greatest.sort_by(f64::total_cmp);
-        Joint { p, greatest }
+        largest.sort_by(f64::total_cmp);
+        Joint { p, largest }
     }
 
     fn statistic(&self, series: &Series) -> Statistic {
@@ -284,24 +291,26 @@ impl Design {
         Statistic::of_values(&values, readings.as_deref(), series.floor, blocks)
     }
 
-    /// All relabellings, or some that are drawn; the observed one first.
+    /// All relabellings or a random sample of them. The observed one comes first.
     fn labels(&self, series: &[Series]) -> Labels {
         let sizes = self.block_sizes();
         let all: f64 = sizes.iter().map(|(m, n)| choose(m + n, *n)).product();
-        // Exchanging the sides must change no p value, so what is drawn must not depend on which
-        // side is which.
+        // Swapping the sides must not change any p value, so the draws must not depend on which
+        // side is called new.
         let flipped = self.is_flipped(series);
         let mut labels = Labels::new(self.is_new.len());
         labels.push(|session| self.is_new[session]);
-        if all <= MOST_LISTED {
-            self.list(flipped, &mut labels);
+        if all <= MAX_ENUMERATED {
+            self.enumerate(flipped, &mut labels);
         } else {
             self.draw(flipped, &mut labels);
         }
         labels
     }
 
-    /// Whether the base stands where the new side does in the order that draws go by.
+    /// Whether the draws choose sessions for the new side rather than for the base. They choose for
+    /// the smaller side, or for the one with the smaller values if sizes are equal, so that swapping
+    /// the sides does not change them.
     fn is_flipped(&self, series: &[Series]) -> bool {
         let side = |new: bool| {
             let values = series.iter().flat_map(move |one| {
@@ -318,7 +327,8 @@ impl Design {
             .is_gt()
     }
 
-    /// The sessions of each block, those of the lesser side first, and how many that are.
+    /// The sessions of each block and how many of them to choose. Those that the observed labels
+    /// choose come first.
     fn ordered(&self, flipped: bool) -> Vec<(Vec<usize>, usize)> {
         let blocks = self.blocks.iter().map(|block| {
             let (mut first, second): (Vec<usize>, Vec<usize>) = block
@@ -331,7 +341,7 @@ impl Design {
         blocks.collect()
     }
 
-    fn list(&self, flipped: bool, labels: &mut Labels) {
+    fn enumerate(&self, flipped: bool, labels: &mut Labels) {
         let blocks = self.ordered(flipped);
         let choices: Vec<Vec<Vec<usize>>> = blocks
             .iter()
@@ -346,7 +356,7 @@ impl Design {
                     is_chosen[*session] = true;
                 }
             }
-            // The observed one is there already.
+            // The observed one is already in the list.
             if is_chosen
                 .iter()
                 .zip(&self.is_new)
@@ -380,22 +390,23 @@ impl Design {
     }
 }
 
-/// The least p value of a two-sided test of blocks with so many sessions on each side.
+/// The smallest p value of a two-sided permutation test, given the number of base and of new
+/// sessions of each block: 1 over the number of relabellings, or 2 over it if all blocks are balanced.
 #[must_use]
 pub fn least_p(blocks: &[(usize, usize)]) -> f64 {
     let all: f64 = blocks.iter().map(|(m, n)| choose(m + n, *n)).product();
-    // Where blocks have as many sessions on both sides, the mirror image shows as much.
+    // If all blocks are balanced, swapping the sides gives a relabelling with the same statistic.
     let mirrored = blocks.iter().all(|(m, n)| m == n);
     (if mirrored { 2.0 } else { 1.0 } / all).min(1.0)
 }
 
-/// How many subsets of `k` there are of `n`.
+/// The binomial coefficient: the number of subsets of size `k` of a set of size `n`.
 fn choose(n: usize, k: usize) -> f64 {
     (0..k.min(n)).fold(1.0, |product, i| product * (n - i) as f64 / (i + 1) as f64)
         * f64::from(u8::from(k <= n))
 }
 
-/// All subsets of so many.
+/// All subsets of this size.
 fn subsets(of: &[usize], count: usize) -> Vec<Vec<usize>> {
     if count == 0 {
         return vec![Vec::new()];
@@ -413,7 +424,7 @@ fn subsets(of: &[usize], count: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// Relabellings as bits, one for each session: whether it is a new one.
+/// Relabellings as bit sets: one bit per session, set if it is labelled new.
 struct Labels {
     sessions: usize,
     bytes: usize,
@@ -445,7 +456,7 @@ impl Labels {
     }
 }
 
-/// What the values of a side add up to.
+/// Count, sum and sum of squares of the values of one side.
 #[derive(Clone, Copy, Debug)]
 struct Sums {
     count: f64,
@@ -453,7 +464,7 @@ struct Sums {
     squares: f64,
 }
 
-/// The difference of two means and the variances of both.
+/// The difference of two means, and the squared standard error of each.
 struct Moments {
     difference: f64,
     base: f64,
@@ -463,8 +474,8 @@ struct Moments {
 }
 
 impl Moments {
-    /// `None` where a side has too few values for its variance. Each block beyond the first takes
-    /// one degree of freedom, which both sides share by their size.
+    /// `None` if a side has too few values for a variance. Each block beyond the first costs one
+    /// degree of freedom, shared by both sides in proportion to their size.
     fn of(base: &Sums, new: &Sums, blocks: usize) -> Option<Self> {
         let lost = (blocks as f64 - 1.0).max(0.0) / (base.count + new.count);
         let freedom = |side: &Sums| side.count * (1.0 - lost) - 1.0;
@@ -474,7 +485,7 @@ impl Moments {
         }
         let variance = |side: &Sums, freedom: f64| {
             let squares = side.squares - side.sum * side.sum / side.count;
-            // Less than this is what adding up has rounded.
+            // Below this it is rounding error of the sums.
             let is_constant = squares <= 1e-12 * side.squares;
             let squares = if is_constant { 0.0 } else { squares };
             squares / freedom / side.count
@@ -496,15 +507,15 @@ impl Moments {
     }
 }
 
-/// What sessions add to the new side: sums and squares of values and of readings.
+/// What a set of sessions contributes to the sums: values, their squares, readings, their squares.
 type Lanes = [f64; 4];
 
-/// For each eight sessions what each of their subsets adds.
+/// For each group of eight sessions, the contribution of each of its 256 subsets.
 type Tables = Vec<[Lanes; 256]>;
 
-/// One series, ready for any relabelling.
+/// One series, prepared for fast evaluation under any relabelling.
 struct Statistic {
-    /// What each session adds; `None` where it has no value.
+    /// The contribution of each session. `None` if it has no value.
     sessions: Vec<Option<Lanes>>,
     total: Lanes,
     count: f64,
@@ -532,17 +543,17 @@ impl Statistic {
         }
     }
 
-    /// The size under one relabelling, session by session.
+    /// The absolute statistic under one relabelling, computed session by session.
     fn of(&self, is_new: &[bool]) -> f64 {
         let sessions = self.sessions.iter().zip(is_new);
         let new = sessions.filter_map(|(lanes, is_new)| lanes.filter(|_| *is_new));
         let (sum, count) = new.fold(([0.0; 4], 0), |(sum, count), lanes| {
             (plus(sum, lanes), count + 1)
         });
-        self.size(sum, count)
+        self.absolute(sum, count)
     }
 
-    /// Fills the tables, eight sessions each.
+    /// Fills one table for each group of eight sessions.
     fn fill(&self, tables: &mut Tables) {
         tables.resize(self.sessions.len().div_ceil(8), [[0.0; 4]; 256]);
         for (table, eight) in tables.iter_mut().zip(self.sessions.chunks(8)) {
@@ -555,7 +566,7 @@ impl Statistic {
         }
     }
 
-    /// The size under one relabelling, eight sessions at once.
+    /// The absolute statistic under one relabelling, eight sessions at a time.
     fn by_tables(&self, tables: &Tables, label: &[u8]) -> f64 {
         let mut new = [0.0; 4];
         let mut count = 0;
@@ -569,12 +580,12 @@ impl Statistic {
             let missing = missing.filter(|(at, lanes)| lanes.is_none() && is_new(*at));
             count -= missing.count() as u32;
         }
-        self.size(new, count)
+        self.absolute(new, count)
     }
 
-    /// The size where the new side has these sums. One that leaves too few values on a side for a
-    /// variance counts as more than any that was observed.
-    fn size(&self, new: Lanes, count: u32) -> f64 {
+    /// The absolute statistic if the new side has these sums. Infinite if a side has too few values
+    /// for a variance, so that such a relabelling counts against a change.
+    fn absolute(&self, new: Lanes, count: u32) -> f64 {
         let count = f64::from(count);
         let moments = |at: usize| {
             let base = Sums {
@@ -630,8 +641,8 @@ mod tests {
     }
 
     #[test]
-    fn worked_by_hand() {
-        // Of the 20 relabellings of six sessions two separate the sides as clearly.
+    fn p_values_match_hand_calculation() {
+        // Of the 20 relabellings of six sessions, two separate the sides this clearly.
         let apart = series(&[1.0, 2.0, 3.0, 14.0, 15.0, 16.0]);
         assert_eq!(p(&design(3, 3), &[apart]), [0.1]);
         let same = series(&[2.0; 6]);
@@ -642,7 +653,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_p_does_not_depend_on_the_size_of_the_family() {
+    fn smallest_p_is_independent_of_family_size() {
         let mut random = fastrand::Rng::with_seed(5);
         let changed = |noise: &mut dyn FnMut() -> f64| -> Series {
             let values = (0..10).map(|at| noise() + if at < 5 { 0.0 } else { 1e3 });
@@ -654,7 +665,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_one_metric_is_seen_beside_many() {
+    fn change_of_one_metric_among_many_is_found() {
         let mut random = fastrand::Rng::with_seed(6);
         let mut family: Vec<Series> = (0..100)
             .map(|_| series(&(0..14).map(|_| random.f64()).collect::<Vec<f64>>()))
@@ -670,20 +681,20 @@ mod tests {
     }
 
     #[test]
-    fn what_only_follows_the_clock_is_no_change() {
+    fn difference_explained_by_the_clock_is_no_change() {
         let values = [1.0, 1.1, 1.05, 1.02, 2.0, 2.1, 2.05, 2.02];
         let mut one = series(&values);
         assert!(p(&design(4, 4), std::slice::from_ref(&one))[0] < 0.03);
-        // The same in readings of the clock: the processor became slower.
+        // The clock readings are unchanged: the processor became slower.
         one.readings = Some(vec![0.1, 0.2, 0.15, 0.12, 0.1, 0.2, 0.15, 0.12]);
         assert_eq!(p(&design(4, 4), std::slice::from_ref(&one)), [1.0]);
-        // In the other direction.
+        // The readings changed in the opposite direction.
         one.readings = Some(values.iter().map(|value| -value).collect());
         assert_eq!(p(&design(4, 4), &[one]), [1.0]);
     }
 
     #[test]
-    fn a_missing_session_lessens_what_can_be_said() {
+    fn missing_sessions_raise_p() {
         let mut values = vec![1.0, 1.1, 1.2, 1.3, 9.0, 9.1, 9.2, 9.3];
         let whole = p(&design(4, 4), &[series(&values)])[0];
         values[0] = f64::NAN;
@@ -692,7 +703,7 @@ mod tests {
         values[1] = f64::NAN;
         let few = p(&design(4, 4), &[series(&values)])[0];
         assert!(part <= few && few < 0.2, "{few}");
-        // Of 15 relabellings five leave one value on the side of two: they count against it.
+        // Of 15 relabellings, five leave one value on the side of two. They count against a change.
         let lost = [1.0, 2.0, f64::NAN, 10.0, 11.0, 12.0];
         assert_eq!(p(&design(2, 4), &[series(&lost)]), [6.0 / 15.0]);
         let shift = design(4, 4).difference(&values, 0.0).unwrap();
@@ -702,8 +713,8 @@ mod tests {
     }
 
     #[test]
-    fn blocks_take_out_what_their_sessions_share() {
-        // Levels that drift far more than the change of 1.
+    fn blocks_remove_common_drift() {
+        // The level drifts far more than the change of 1.
         let is_new = [false, true, true, false, false, true, true, false];
         let blocks = [0, 0, 0, 0, 1, 1, 1, 1];
         let values: Vec<f64> = (0..8)
@@ -728,7 +739,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_a_paired_t_test() {
+    fn blocks_of_two_give_a_paired_t_test() {
         let levels = [3.0, 90.0, 7.0, 55.0, 21.0];
         let differences = [1.0, 1.3, 0.8, 1.1, 0.9];
         let values: Vec<f64> = levels
@@ -751,7 +762,7 @@ mod tests {
     }
 
     #[test]
-    fn welch_worked_by_hand() {
+    fn welch_matches_hand_calculation() {
         let values = [1.0, 2.0, 3.0, 10.0, 14.0, 12.0, 16.0];
         let shift = design(3, 4).difference(&values, 0.0).unwrap();
         // Variances 1/3 and (20/3)/4, two and three degrees of freedom.
@@ -763,7 +774,7 @@ mod tests {
     }
 
     #[test]
-    fn the_freedom_is_that_of_the_ratio_where_that_is_less() {
+    fn freedom_is_limited_by_variance_ratio() {
         let values = [1.0, 2.0, 3.0, 10.0, 14.0, 12.0, 16.0];
         let shift = design(3, 4).difference(&values, 0.0).unwrap();
         let ratio = shift.log_variance_ratio().unwrap();
@@ -773,7 +784,7 @@ mod tests {
             shift.limit_freedom(ratio);
             shift.freedom
         };
-        // Its own ratio changes nothing; where one side makes all the noise, it has that side's.
+        // Its own ratio changes nothing. If one side makes all the noise, that side's freedom remains.
         assert!((limited(ratio) - shift.freedom).abs() < 1e-9);
         assert!((limited(50.0) - 3.0).abs() < 1e-9 && (limited(-50.0) - 2.0).abs() < 1e-9);
         let constant = design(3, 4).difference(&[1.0, 1.0, 1.0, 2.0, 3.0, 4.0, 5.0], 0.0);
@@ -781,7 +792,7 @@ mod tests {
     }
 
     #[test]
-    fn the_critical_value_is_what_a_share_of_relabellings_reaches() {
+    fn critical_value_is_a_quantile_of_relabellings() {
         let mut random = fastrand::Rng::with_seed(7);
         let family: Vec<Series> = (0..50)
             .map(|_| series(&(0..20).map(|_| random.f64()).collect::<Vec<f64>>()))
@@ -801,8 +812,8 @@ mod tests {
         )]
     }
 
-    /// p values by listing every relabelling, each statistic computed from its definition.
-    fn listed(design: &Design, family: &[Series]) -> Vec<f64> {
+    /// p values by brute force: every relabelling, each statistic computed from its definition.
+    fn brute_force(design: &Design, family: &[Series]) -> Vec<f64> {
         let sessions = design.is_new.len();
         let labels: Vec<Vec<bool>> = (0u32..1 << sessions)
             .map(|set| (0..sessions).map(|at| set >> at & 1 == 1).collect())
@@ -851,12 +862,12 @@ mod tests {
         let mut p = vec![0.0; family.len()];
         let mut most: f64 = 0.0;
         for (rank, at) in falling.iter().enumerate() {
-            let as_great = labels.iter().filter(|label| {
+            let at_least = labels.iter().filter(|label| {
                 let rest = falling[rank..].iter();
                 let greatest = rest.map(|other| statistic(&family[*other], label));
                 greatest.fold(0.0, f64::max) >= observed[*at] * (1.0 - 1e-7)
             });
-            most = most.max(as_great.count() as f64 / labels.len() as f64);
+            most = most.max(at_least.count() as f64 / labels.len() as f64);
             p[*at] = most;
         }
         p
@@ -868,7 +879,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_that_of_all_relabellings(
+        fn matches_brute_force(
             (base, new, family) in (2usize..4, 2usize..5).prop_flat_map(|(base, new)| {
                 let one = (values(base + new), proptest::option::of(values(base + new)));
                 (Just(base), Just(new), prop::collection::vec(one, 1..5))
@@ -879,25 +890,25 @@ mod tests {
                 .into_iter()
                 .map(|(values, readings)| Series { values, readings, floor: 0.5 })
                 .collect();
-            let (found, wanted) = (design.test(&family).p, listed(&design, &family));
+            let (found, wanted) = (design.test(&family).p, brute_force(&design, &family));
             for (found, wanted) in found.iter().zip(&wanted) {
                 prop_assert!((found - wanted).abs() < 1e-9, "{:?} {:?}", found, wanted);
             }
         }
 
         #[test]
-        fn within_blocks_too(one in values(8), other in values(8)) {
+        fn matches_brute_force_with_blocks(one in values(8), other in values(8)) {
             let is_new = vec![false, true, false, true, true, false, false, true];
             let design = Design::new(is_new, Some(&[0, 0, 0, 0, 1, 1, 1, 1]));
             let family = [series(&one), series(&other)];
-            let (found, wanted) = (design.test(&family).p, listed(&design, &family));
+            let (found, wanted) = (design.test(&family).p, brute_force(&design, &family));
             for (found, wanted) in found.iter().zip(&wanted) {
                 prop_assert!((found - wanted).abs() < 1e-9, "{:?} {:?}", found, wanted);
             }
         }
 
         #[test]
-        fn the_other_way_round_is_the_same(
+        fn swapping_sides_keeps_p(
             (base, new) in (2usize..12, 2usize..12),
             all in values(24),
         ) {
