@@ -462,7 +462,7 @@ fn what_an_agent_never_came_to_is_named_with_the_reason() {
             of(
                 "fifo.put.user",
                 "incomplete",
-                &format!("not begun: {reason}"),
+                &format!("not started: {reason}"),
             ),
         ];
         assert_eq!(told(&seen.out), expected, "{script}: {seen:#?}");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Imports arbitrary bytes as results of another tool.
+//! Reads arbitrary bytes as the results of another tool.
 //!
-//! `KERNMARK_FUZZ_FORMAT` selects one format. Without it, the input is read with detection of its format and
-//! in each format.
+//! `KERNMARK_FUZZ_FORMAT` selects one format. Without it, the target detects the format and also tries
+//! every format.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -26,18 +26,18 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn read(format: &'static Format, data: &[u8]) {
-    let first = result(format, data);
-    assert_eq!(first, result(format, data), "the same input gives another result");
-    // A document may have a line end within a string, where CR LF is invalid JSON.
+    let results = results(format, data);
+    assert_eq!(results, self::results(format, data), "reading twice gives different results");
+    // In a document, a changed line end inside a string could make the JSON invalid.
     if format.document.is_none() && !data.contains(&b'\r') {
         let lines: Vec<&[u8]> = data.split(|byte| *byte == b'\n').collect();
         let windows = lines.join(&b"\r\n"[..]);
-        assert_eq!(first, result(format, &windows), "other line ends give another result");
+        assert_eq!(results, self::results(format, &windows), "line ends change the results");
     }
 }
 
-/// The result of reading, after checking its properties.
-fn result(format: &'static Format, data: &[u8]) -> String {
+/// The results as text, after checks that hold for any input.
+fn results(format: &'static Format, data: &[u8]) -> String {
     let sources = match import::read(&mut &*data, Some(format)) {
         Ok(imported) => imported.sources,
         Err(problem) => return problem.to_string(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Arbitrary bytes as a stream, and as the bodies of records with right check sums.
+//! Reads arbitrary bytes as a record stream, and as the bodies of records with correct checksums.
 #![no_main]
 
 use kernmark::stream::record::{self, Line, Record};
@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let mut raw = Reader::new();
     for line in data.split(|b| *b == b'\n') {
-        again(line);
+        round_trip(line);
         raw.line(line);
     }
     check(&raw.finish());
@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     let sealed = seal(data);
     let mut reader = Reader::new();
     for line in &sealed {
-        again(line.as_bytes());
+        round_trip(line.as_bytes());
         reader.line(line.as_bytes());
     }
     check(&reader.finish());
@@ -28,8 +28,8 @@ fuzz_target!(|data: &[u8]| {
     texts(&String::from_utf8_lossy(data));
 });
 
-/// A record that was read and is written again says the same.
-fn again(line: &[u8]) {
+/// Writes a record that was read, reads it again and expects the same contents.
+fn round_trip(line: &[u8]) {
     let Line::Record(read) = record::parse(line) else {
         return;
     };
@@ -43,7 +43,7 @@ fn again(line: &[u8]) {
         .iter()
         .all(|(_, v)| v.bytes().all(|b| b.is_ascii_graphic()))
     {
-        // Escapes that were not needed make a text shorter, never longer.
+        // The input may escape more than needed, so the text written can be shorter, never longer.
         match read.text() {
             Some(text) if text.contains('\u{fffd}') => return,
             text => record::write(read.seq(), read.kind(), read.pairs(), text.as_deref()),
@@ -52,7 +52,7 @@ fn again(line: &[u8]) {
         return;
     };
     let Line::Record(back) = record::parse(written[0].as_bytes()) else {
-        panic!("what was written is no record: {}", written[0]);
+        panic!("the written line is not a record: {}", written[0]);
     };
     assert_eq!(back.seq(), read.seq());
     assert_eq!(back.kind(), read.kind());
@@ -63,7 +63,7 @@ fn again(line: &[u8]) {
     }
 }
 
-/// Takes each line as `kind key=value ... [| text]`, or with a number in front.
+/// Makes records of lines `kind key=value ... [| text]`, with or without a record number in front.
 fn seal(data: &[u8]) -> Vec<String> {
     let mut seq = 0u64;
     let text = String::from_utf8_lossy(data);
@@ -78,13 +78,13 @@ fn seal(data: &[u8]) -> Vec<String> {
                 format!("@km1 {seq} {line}")
             };
             seq += 1;
-            let sum = crc32(body.as_bytes());
-            format!("{body} *{sum:08x}")
+            let checksum = crc32(body.as_bytes());
+            format!("{body} *{checksum:08x}")
         })
         .collect()
 }
 
-/// CRC-32 of IEEE 802.3, bit by bit: not the code that is being tested.
+/// CRC-32 of IEEE 802.3, bit by bit. Independent of the code under test.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
@@ -93,7 +93,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// What holds for every run, whatever the stream.
+/// Checks invariants that hold for every run.
 fn check(run: &Run) {
     for metric in &run.metrics {
         let mut before = None;
@@ -101,7 +101,7 @@ fn check(run: &Run) {
             assert!(replicate.session < run.sessions.len());
             assert!(
                 before < Some(replicate.session),
-                "a metric twice in a session"
+                "a metric appears twice in a session"
             );
             before = Some(replicate.session);
             assert!(replicate.batch > 0);
@@ -123,7 +123,7 @@ fn check(run: &Run) {
     }
 }
 
-/// Any text that is written comes back.
+/// Checks that any written text is read back.
 fn texts(text: &str) {
     let lines = record::write(1, "info", &[("name", "x")], Some(text));
     let joined: String = lines

@@ -47,14 +47,14 @@ pub(super) fn read_run(path: &Path) -> Result<Run, Failure> {
     let failed = |why: String| Failure::Failed(format!("{}: {why}", path.display()));
     let mut reader = Reader::new();
     // It may be a pipe, which cannot be read twice: look for both at once.
-    let other = import::imported(path, None, &mut |line| reader.takes(line))?;
-    let refused = reader.refused();
+    let other = import::imported(path, None, &mut |line| reader.accepts(line))?;
+    let unsupported = reader.unsupported();
     let run = reader.finish();
     if !run.sessions.is_empty() {
         return Ok(run);
     }
-    if let Some(refused) = refused {
-        return Err(failed(refused.to_string()));
+    if let Some(version) = unsupported {
+        return Err(failed(version.to_string()));
     }
     if !run.host.is_empty() || run.damage.damaged > 0 {
         return Err(failed("it holds a run without any measurement".to_owned()));

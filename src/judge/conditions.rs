@@ -79,7 +79,7 @@ pub struct Stated {
 pub fn conditions(run: &Run) -> Vec<Stated> {
     let mut all = Vec::new();
     let mut state = |of, name, values| all.push(Stated { of, name, values });
-    if !told(&run.host, "cpu_model").is_empty() && run.is_of_its_host() {
+    if !told(&run.host, "cpu_model").is_empty() && run.measures_host_kernel() {
         for name in MACHINE {
             let mut values = told(&run.host, name);
             if values.is_empty() && TOLD_IF_THERE.contains(&name) {

@@ -145,7 +145,7 @@ impl<'a> Recording<'a> {
 
     /// The version of the grammar that the stream speaks, where it is another.
     fn refused(&self) -> Option<String> {
-        self.reader.refused().map(|refused| refused.to_string())
+        self.reader.unsupported().map(|version| version.to_string())
     }
 
     /// Ends the open session, if there is one: its agent broke down or was killed, and why.
@@ -210,7 +210,7 @@ pub fn catalog(target: &mut dyn Target) -> Result<Option<Catalog>, String> {
     if let Some(fault) = ending.fault() {
         return Err(format!("the agent printed no whole catalog: {fault}"));
     }
-    let refused = reader.refused();
+    let refused = reader.unsupported();
     let entries = reader.finish().catalog;
     if entries.is_empty() {
         return Err(refused.map_or(

@@ -75,7 +75,7 @@ pub(crate) fn provenance_parts(run: &Run) -> Provenance {
     let mut lines = vec![(TARGET, target(run)), ("kernel", kernel(run))];
     lines.push(("emulator", known_fact(run, "emulator")));
     if Fact::value_in(&run.host, "kernel_release").is_some() {
-        let label = if run.is_of_its_host() {
+        let label = if run.measures_host_kernel() {
             "machine"
         } else {
             "host"
@@ -166,7 +166,7 @@ fn kernel(run: &Run) -> Vec<String> {
         arch.or(Fact::value_in(&run.host, "arch"))
             .map(str::to_owned),
     );
-    if run.is_of_its_host() {
+    if run.measures_host_kernel() {
         parts.extend(
             Fact::value_in(&run.host, "preemption").map(|mode| format!("preemption {mode}")),
         );

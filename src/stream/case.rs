@@ -198,22 +198,21 @@ impl Case {
         if let Some(reason) = &self.spoiled {
             return (Outcome::Incomplete(reason.clone()), 0);
         }
-        let reason = || {
-            end.text()
-                .unwrap_or_else(|| "no reason was given".to_owned())
-        };
+        let reason = || end.text().unwrap_or_else(|| "no reason given".to_owned());
         let outcome = match (end.get("status"), end.number("samples"), self.plan) {
             (Some("skip"), _, _) => Outcome::Skipped(reason()),
             (Some("error"), _, _) => Outcome::Failed(reason()),
-            (Some("ok"), _, None) => Outcome::Incomplete("its plan did not arrive".to_owned()),
+            (Some("ok"), _, None) => Outcome::Incomplete("its plan record is missing".to_owned()),
             (Some("ok"), Some(samples), Some(plan)) if samples == plan.samples && samples > 0 => {
                 return (self.proven(), samples);
             }
             (Some("ok"), Some(samples), Some(plan)) => Outcome::Incomplete(format!(
-                "it ended with {samples} samples, its plan was {}",
+                "it ended with {samples} samples instead of the planned {}",
                 plan.samples
             )),
-            _ => Outcome::Incomplete("its end does not say how it ended".to_owned()),
+            _ => Outcome::Incomplete(
+                "its end record has no valid status or number of samples".to_owned(),
+            ),
         };
         (outcome, 0)
     }
@@ -229,7 +228,7 @@ impl Case {
         if !failed.is_empty() {
             Outcome::Failed(failed.join("; "))
         } else if self.proofs.is_empty() {
-            Outcome::Incomplete("no proof of it arrived".to_owned())
+            Outcome::Incomplete("no proof arrived".to_owned())
         } else {
             Outcome::Ok
         }
@@ -262,10 +261,10 @@ impl Received {
         if self.samples + summed_up == u128::from(samples) {
             Outcome::Ok
         } else if self.samples + summed_up == 0 {
-            Outcome::Incomplete("no samples of it arrived".to_owned())
+            Outcome::Incomplete("no samples arrived".to_owned())
         } else {
             Outcome::Incomplete(format!(
-                "its counts add up to {}, not to {samples} samples",
+                "its counts add up to {} samples instead of {samples}",
                 self.samples + summed_up
             ))
         }
@@ -305,7 +304,7 @@ mod tests {
     };
 
     #[test]
-    fn a_summary_stands_for_samples_and_says_each_figure_once() {
+    fn summary_replaces_samples_and_repeats_no_figure() {
         let value = |stats: &[&str]| {
             let mut script = Script::default();
             script.all(&[
@@ -347,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_judged_by_its_range() {
+    fn proof_is_judged_by_its_range() {
         let proofs = [
             "proof case=a name=switches counted=3 low=1000 high=1012",
             "proof case=a name=unheard_of counted=7 low=7 high=9",
@@ -368,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_that_is_not_measured_says_why_for_each_metric() {
+    fn unmeasured_case_gives_its_reason_for_each_metric() {
         let reason = "no second CPU; ".repeat(30);
         let skip = format!("end case=b.one status=skip samples=0 | {reason}");
         let run = run_of(&[&["begin case=b.one asked=5", &skip]]);
@@ -387,60 +386,60 @@ mod tests {
         ]);
         assert_eq!(
             *outcome(&script.read(), "c"),
-            Outcome::Skipped("no reason was given".into())
+            Outcome::Skipped("no reason given".into())
         );
     }
 
     #[test]
-    fn what_does_not_add_up_has_no_number() {
+    fn inconsistent_case_has_no_number() {
         for (at, with, reason) in [
-            (2, &[][..], "its plan did not arrive"),
+            (2, &[][..], "its plan record is missing"),
             (
                 3,
                 &["hist metric=a 4:1 5:1"],
-                "its counts add up to 4, not to 5 samples",
+                "its counts add up to 4 samples instead of 5",
             ),
             (
                 3,
                 &["hist metric=a 4:2 5:2"],
-                "its counts add up to 6, not to 5 samples",
+                "its counts add up to 6 samples instead of 5",
             ),
             (
                 6,
                 &["end case=a status=ok samples=4"],
-                "it ended with 4 samples, its plan was 5",
+                "it ended with 4 samples instead of the planned 5",
             ),
             (
                 6,
                 &["end case=a samples=5"],
-                "its end does not say how it ended",
+                "its end record has no valid status or number of samples",
             ),
-            (5, &[], "no proof of it arrived"),
-            (6, &[], "its end did not come before that of the session"),
+            (5, &[], "no proof arrived"),
+            (6, &[], "the session ended before this case"),
             (
                 6,
                 &["begin case=c asked=1"],
-                "another case began before its end came",
+                "the next case began before this one ended",
             ),
             (
                 2,
                 &["plan case=a samples=5 batch=0"],
-                "a record does not belong there or is malformed: number 3, plan",
+                "record 3 (plan) is malformed or out of place",
             ),
             (
                 5,
                 &["proof case=b name=order counted=0 low=0 high=0"],
-                "a record does not belong there or is malformed: number 6, proof",
+                "record 6 (proof) is malformed or out of place",
             ),
             (
                 3,
                 &["hist metric=b.one 4:1 5:2"],
-                "a record does not belong there or is malformed: number 4, hist",
+                "record 4 (hist) is malformed or out of place",
             ),
             (
                 3,
                 &["info name=x | y", CASE_A[3]],
-                "a record does not belong there or is malformed: number 4, info",
+                "record 4 (info) is malformed or out of place",
             ),
         ] {
             let run = run_of(&[&changed(at, with)]);
@@ -448,9 +447,6 @@ mod tests {
         }
         let run = run_of(&[&[&CASE_B[..3], &CASE_B[4..]].concat()]);
         assert_eq!(*outcome(&run, "b.one"), Outcome::Ok);
-        assert_eq!(
-            *outcome(&run, "b.two"),
-            incomplete("no samples of it arrived")
-        );
+        assert_eq!(*outcome(&run, "b.two"), incomplete("no samples arrived"));
     }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Filters over ids: `semaphore`, `semaphore.take`, `sema`, `*.u_to_u`.
+//! Selects ids by filters: `semaphore`, `semaphore.take`, `sema`, `*.u_to_u`.
 
 use wildmatch::WildMatch;
 
-/// Whether a filter selects an id: a glob with `*` or `?` the whole of it, anything else its start.
+/// Whether a filter selects an id. A filter with `*` or `?` is a glob and must match the whole id. Any
+/// other filter must match the start of the id.
 #[must_use]
 pub fn matches(filter: &str, id: &str) -> bool {
     if filter.contains(['*', '?']) {
@@ -14,55 +15,55 @@ pub fn matches(filter: &str, id: &str) -> bool {
     }
 }
 
-/// Checks that every filter selects something.
+/// Checks that every filter selects at least one id.
 ///
 /// # Errors
 ///
-/// The first filter that selects none of the ids, with the ids that are nearest to it.
+/// A message that names the first filter that selects no id and suggests similar ids.
 pub fn verify(filters: &[String], ids: &[&str]) -> Result<(), String> {
     for filter in filters {
         if !ids.iter().any(|id| matches(filter, id)) {
             return Err(format!(
                 "nothing is called `{filter}` (`kernmark list` shows every id){}",
-                suggestion(filter, &starts(filter, ids))
+                suggestion(filter, &with_prefixes(filter, ids))
             ));
         }
     }
     Ok(())
 }
 
-/// `; did you mean ...?` with the candidates nearest to `text`, at most three; empty when none is
-/// near.
+/// `; did you mean ...?` with up to three candidates similar to `text`. Empty if none is similar.
 #[must_use]
 pub fn suggestion(text: &str, candidates: &[&str]) -> String {
-    const LIKE: f64 = 0.6;
-    let mut near: Vec<(f64, &str)> = Vec::new();
+    /// The lowest similarity that counts, between 0 and 1.
+    const MIN_SIMILARITY: f64 = 0.6;
+    let mut similar: Vec<(f64, &str)> = Vec::new();
     for &candidate in candidates {
-        let like = if candidate.starts_with(text) {
+        let similarity = if candidate.starts_with(text) {
             1.0
         } else {
             strsim::normalized_damerau_levenshtein(text, candidate)
         };
-        if like >= LIKE && !near.iter().any(|&(_, other)| other == candidate) {
-            near.push((like, candidate));
+        if similarity >= MIN_SIMILARITY && !similar.iter().any(|&(_, other)| other == candidate) {
+            similar.push((similarity, candidate));
         }
     }
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let near: Vec<&str> = near.into_iter().take(3).map(|(_, id)| id).collect();
-    if near.is_empty() {
+    similar.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let names: Vec<&str> = similar.into_iter().take(3).map(|(_, id)| id).collect();
+    if names.is_empty() {
         String::new()
     } else {
-        format!("; did you mean {}?", near.join(", "))
+        format!("; did you mean {}?", names.join(", "))
     }
 }
 
-/// The ids, and their starts of as many parts as `filter` has, so that a short typo finds its
-/// object.
-fn starts<'a>(filter: &str, ids: &[&'a str]) -> Vec<&'a str> {
+/// The ids, preceded by their prefixes with as many parts as `filter` has. Thus `mutx` is compared
+/// with `mutex`, not only with whole ids.
+fn with_prefixes<'a>(filter: &str, ids: &[&'a str]) -> Vec<&'a str> {
     let dots = filter.matches('.').count();
-    let start = |id: &'a str| id.match_indices('.').nth(dots).map(|(at, _)| &id[..at]);
-    let starts = ids.iter().filter_map(|id| start(id));
-    starts.chain(ids.iter().copied()).collect()
+    let prefix = |id: &'a str| id.match_indices('.').nth(dots).map(|(at, _)| &id[..at]);
+    let prefixes = ids.iter().filter_map(|id| prefix(id));
+    prefixes.chain(ids.iter().copied()).collect()
 }
 
 #[cfg(test)]
@@ -77,7 +78,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_filter_is_a_start_or_a_glob() {
+    fn filter_is_a_prefix_or_a_glob() {
         assert!(matches("sem", IDS[1]));
         assert!(matches("semaphore.give", IDS[2]));
         assert!(matches("*.u_to_u", IDS[2]));
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_selects_nothing_is_named_with_its_neighbours() {
+    fn unmatched_filter_is_named_with_suggestions() {
         let all = |filters: &[&str]| {
             let filters: Vec<String> = filters.iter().map(|&filter| filter.to_owned()).collect();
             verify(&filters, &IDS)

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The exact distribution of samples: how often each value was measured.
+//! The exact distribution of samples: values in any order in, a sorted list of value and count out.
 
 use crate::stream::ticks::Ticks;
 
-/// An exact distribution, `value:count`. Nothing is binned, clamped or dropped.
+/// An exact distribution: each value with its count. Nothing is binned, clamped or dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// In rising order of values, none twice: a run of many sessions holds many short ones.
+    /// Sorted by value, each value once. A vector, because a run of many sessions holds many short
+    /// histograms.
     counts: Vec<(Ticks, u64)>,
 }
 
 impl Histogram {
-    /// A distribution without samples.
+    /// An empty distribution.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds `count` samples of `value`; a count of 0 changes nothing. Values that come in rising
-    /// order take no time to place; many in any order are better collected.
+    /// Adds `count` samples of `value`. Fast if values are added in ascending order. To build a
+    /// histogram from many values in another order, collect them instead.
     ///
-    /// A count beyond 2^64 - 1 stays there.
+    /// Counts saturate at 2^64 - 1.
     pub fn add(&mut self, value: Ticks, count: u64) {
         if count == 0 {
             return;
         }
-        if self.max().is_none_or(|greatest| greatest < value) {
+        if self.max().is_none_or(|max| max < value) {
             return self.counts.push((value, count));
         }
         match self
@@ -38,38 +39,38 @@ impl Histogram {
         }
     }
 
-    /// How many samples there are; stays at 2^64 - 1 when there are more.
+    /// The number of samples. Saturates at 2^64 - 1.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.iter().fold(0, |sum, (_, n)| sum.saturating_add(n))
     }
 
-    /// Whether there is no sample.
+    /// Whether there are no samples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
 
-    /// How many different values there are.
+    /// The number of distinct values.
     #[must_use]
     pub fn distinct(&self) -> usize {
         self.counts.len()
     }
 
-    /// The least value; `None` without samples.
+    /// The smallest value. `None` without samples.
     #[must_use]
     pub fn min(&self) -> Option<Ticks> {
         self.counts.first().map(|(value, _)| *value)
     }
 
-    /// The greatest value; `None` without samples.
+    /// The largest value. `None` without samples.
     #[must_use]
     pub fn max(&self) -> Option<Ticks> {
         self.counts.last().map(|(value, _)| *value)
     }
 
-    /// The sample of the given rank in rising order: 1 is the least, [`total`](Self::total)
-    /// the greatest. `None` outside that range.
+    /// The sample with this rank in ascending order: 1 is the smallest, [`total`](Self::total) the
+    /// largest. `None` outside that range.
     #[must_use]
     pub fn order_statistic(&self, rank: u64) -> Option<Ticks> {
         let mut left = rank.checked_sub(1)?;
@@ -82,8 +83,8 @@ impl Histogram {
         None
     }
 
-    /// The middle value in ticks; of an even number of samples the mean of the
-    /// two middle ones. `None` without samples.
+    /// The median in ticks: the middle value, or the mean of the two middle values. `None` without
+    /// samples.
     #[must_use]
     pub fn median(&self) -> Option<f64> {
         let n = self.total();
@@ -92,18 +93,19 @@ impl Histogram {
         Some(low.0 as f64 / 2.0 + high.0 as f64 / 2.0)
     }
 
-    /// The median within the tick, as for grouped data: the samples of a value are taken as spread
-    /// evenly from half a tick below it to half a tick above. `None` without samples.
+    /// The median in ticks, interpolated within a tick as for grouped data: it assumes that the
+    /// samples of a value are spread evenly from half a tick below it to half a tick above. `None`
+    /// without samples.
     ///
-    /// With stamps whose phase is random, this is at most 0.09 ticks off the truth (the greatest
-    /// difference of `1/(2(1-f)) - 1/2` and `f` for a share f up to one half in the next tick).
+    /// If the phase of the stamps is random, the error is at most 0.09 ticks (the maximum of
+    /// `1/(2(1-f)) - 1/2 - f` in absolute value, for a share f of up to one half in the next tick).
     #[must_use]
     pub fn interpolated_median(&self) -> Option<f64> {
         let total: u128 = self.iter().map(|(_, n)| u128::from(n)).sum();
         let half = total as f64 / 2.0;
         let mut below = 0.0;
-        // Where exactly half of the samples lie at or below a value, the median is anywhere up to
-        // the next one: the middle of that gap counts.
+        // If exactly half of the samples are at or below a value, any point up to the next value is
+        // a median. Take the middle of that gap.
         let mut lower: Option<f64> = None;
         for (value, count) in self.iter() {
             let (value, count) = (value.0 as f64, count as f64);
@@ -121,7 +123,7 @@ impl Histogram {
         None
     }
 
-    /// The values in rising order, each with its count (never 0).
+    /// The values in ascending order, each with its count (never 0).
     #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Ticks, u64)> + '_ {
         self.counts.iter().copied()
@@ -129,8 +131,8 @@ impl Histogram {
 }
 
 impl FromIterator<(Ticks, u64)> for Histogram {
-    /// Values in any order, also several times; counts of one value add up, and stay at 2^64 - 1
-    /// beyond it. A count of 0 is none.
+    /// Takes values in any order. Counts of equal values add up and saturate at 2^64 - 1. Counts of
+    /// 0 are ignored.
     fn from_iter<I: IntoIterator<Item = (Ticks, u64)>>(pairs: I) -> Self {
         let pairs = pairs.into_iter().filter(|(_, count)| *count > 0);
         let mut counts: Vec<(Ticks, u64)> = pairs.collect();
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_distribution_has_no_values() {
+    fn empty_distribution_has_no_values() {
         let h = Histogram::new();
         assert!(h.is_empty());
         assert_eq!(
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_an_even_count_is_the_mean_of_the_middle_two() {
+    fn median_of_even_count_is_mean_of_middle_two() {
         assert_eq!(of(&[(1, 1), (4, 1)]).median(), Some(2.5));
         assert_eq!(of(&[(1, 2), (4, 1)]).median(), Some(1.0));
         assert_eq!(of(&[(1, 2), (4, 2)]).median(), Some(2.5));
@@ -181,20 +183,20 @@ mod tests {
     }
 
     #[test]
-    fn the_interpolated_median_lies_within_the_tick() {
+    fn interpolated_median_lies_within_the_tick() {
         let median = |pairs: &[(u64, u64)]| of(pairs).interpolated_median();
         assert_eq!(median(&[(36, 10)]), Some(36.0));
         assert_eq!(median(&[(36, 5), (37, 5)]), Some(36.5));
         assert_eq!(median(&[(1, 1), (4, 1)]), Some(2.5));
         assert_eq!(median(&[(36, 30), (37, 70)]), Some(36.5 + 2.0 / 7.0));
         assert_eq!(median(&[]), None);
-        // A duration of 36.3 ticks whose stamps have any phase.
+        // A duration of 36.3 ticks with stamps of random phase.
         let off = median(&[(36, 7), (37, 3)]).unwrap() - 36.3;
         assert!(off.abs() < 0.09, "{off}");
     }
 
     #[test]
-    fn counts_at_the_limit_do_not_wrap() {
+    fn counts_saturate() {
         let h = of(&[(1, u64::MAX), (1, 1), (2, 7)]);
         assert_eq!(h.total(), u64::MAX);
         assert_eq!(h.median(), Some(1.0));
@@ -207,7 +209,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_agrees_with_the_sorted_samples(pairs in pairs()) {
+        fn agrees_with_sorted_samples(pairs in pairs()) {
             let h = of(&pairs);
             let mut samples: Vec<u64> = pairs
                 .iter()
@@ -227,7 +229,7 @@ mod tests {
         }
 
         #[test]
-        fn adding_one_by_one_is_collecting(pairs in pairs()) {
+        fn adding_equals_collecting(pairs in pairs()) {
             let mut one_by_one = Histogram::new();
             for (value, count) in &pairs {
                 one_by_one.add(Ticks(*value), *count);
@@ -236,7 +238,7 @@ mod tests {
         }
 
         #[test]
-        fn interpolation_stays_within_half_a_tick_and_mirrors(pairs in pairs()) {
+        fn interpolation_is_within_half_a_tick_and_symmetric(pairs in pairs()) {
             let h = of(&pairs);
             let (Some(median), Some(between)) = (h.median(), h.interpolated_median()) else {
                 return Ok(());

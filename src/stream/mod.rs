@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! The record stream: one line in, a [`record::Record`] out; all lines in, a [`run::Run`] out.
-//! Pure functions and values.
+//!
+//! [`record`] has the grammar of a line. [`session`] follows the protocol from line to line, and `case`
+//! judges what one case delivered. [`run`] is the result, with [`histogram`] and [`ticks`]. [`filter`]
+//! selects metrics by id. Pure functions and values: nothing here does input or output.
 
 mod case;
 pub mod filter;

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! One line of a record stream: read with [`parse`], written with [`write()`] and
-//! [`write_hist`]. The grammar is in `doc/protocol.md`.
+//! The grammar of a record stream: a line in, a [`Record`] out ([`parse`]); a record in, lines out
+//! ([`write()`], [`write_hist`]). `doc/protocol.md` defines it.
 
 use std::fmt::Write as _;
 
-/// The mark of this version of the grammar.
+/// The mark of the version of the grammar that this tool reads and writes.
 const MARK: &[u8] = b"@km1 ";
-/// What the marks of all versions start with.
+/// The common start of the marks of all versions.
 const MARK_STEM: &[u8] = b"@km";
-/// Most bytes of a record, its line end not counted.
-pub const MAX: usize = 240;
-/// Bytes of ` *` and the check sum.
-const TAIL: usize = 10;
-/// Keys that say to which text a continuation belongs.
+/// The maximum length of a record in bytes, without the line end.
+pub const MAX_BYTES: usize = 240;
+/// Length of ` *` and the checksum in bytes.
+const CHECKSUM_BYTES: usize = 10;
+/// The keys that identify the text that a continuation record belongs to.
 const TEXT_KEYS: [&str; 3] = ["metric", "case", "name"];
 
-/// What a line of a stream is.
+/// A line of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// A record whose check sum and form are right.
+    /// A record with a correct checksum and correct syntax.
     Record(Record<'a>),
-    /// A mark followed by something that is not a record, and what is wrong with it.
+    /// A mark that is not followed by a valid record, with the reason.
     Damaged(&'static str),
-    /// A whole record, its check sum right, of another version of the grammar.
+    /// A record with a correct checksum in this other version of the grammar.
     Version(u32),
-    /// No mark: what the console printed otherwise.
+    /// A line without a mark: other output of the console.
     Log,
 }
 
-/// A record: a number in its session, a kind, and what it says.
+/// A record: its number in the session, its kind and its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
     seq: u64,
@@ -37,11 +37,11 @@ pub struct Record<'a> {
     pairs: Vec<(&'a str, &'a str)>,
     counts: Vec<(u64, u64)>,
     text: Option<&'a str>,
-    sum: u32,
+    checksum: u32,
 }
 
 impl<'a> Record<'a> {
-    /// Its place in the session, from 0.
+    /// Its number in the session, from 0.
     #[must_use]
     pub fn seq(&self) -> u64 {
         self.seq
@@ -53,7 +53,7 @@ impl<'a> Record<'a> {
         self.kind
     }
 
-    /// The pairs `key=value` in the order written; no key is there twice.
+    /// The pairs `key=value` in the order written. Keys are unique.
     #[must_use]
     pub fn pairs(&self) -> &[(&'a str, &'a str)] {
         &self.pairs
@@ -65,19 +65,20 @@ impl<'a> Record<'a> {
         self.pairs.iter().find(|(k, _)| *k == key).map(|(_, v)| *v)
     }
 
-    /// The value of a key, when it is an unsigned decimal number of at most 64 bits.
+    /// The value of a key as a number. `None` unless it is an unsigned decimal number of at most 64 bits.
     #[must_use]
     pub fn number(&self, key: &str) -> Option<u64> {
         decimal(self.get(key)?.as_bytes())
     }
 
-    /// The pairs `ticks:count` of a `hist`: ticks rising, counts not 0.
+    /// The pairs `ticks:count` of a `hist` record: ticks ascending, counts not 0.
     #[must_use]
     pub fn counts(&self) -> &[(u64, u64)] {
         &self.counts
     }
 
-    /// The text as written, `%XX` not decoded: pieces of one text are joined first.
+    /// The text as written. Join the pieces of a text before you [`decode`] it: an escaped character
+    /// can span two pieces.
     #[must_use]
     pub fn raw_text(&self) -> Option<&'a str> {
         self.text
@@ -89,7 +90,7 @@ impl<'a> Record<'a> {
         self.text.map(decode)
     }
 
-    /// The key and value that name the text this record is a piece of.
+    /// The key and value that identify the text of this record, also in its continuations.
     #[must_use]
     pub fn text_key(&self) -> Option<(&'a str, &'a str)> {
         self.pairs
@@ -98,18 +99,17 @@ impl<'a> Record<'a> {
             .copied()
     }
 
-    /// Its CRC-32: equal for equal records.
+    /// Its CRC-32. Equal records have equal checksums.
     #[must_use]
-    pub fn sum(&self) -> u32 {
-        self.sum
+    pub fn checksum(&self) -> u32 {
+        self.checksum
     }
 }
 
-/// Reads one line, with or without its line end.
+/// Parses one line, with or without its line end.
 ///
-/// The mark may stand anywhere in the line. When what follows the first mark is
-/// no record, later marks are tried: a record that was cut off may be followed
-/// by a whole one in the same line.
+/// The mark may be anywhere in the line. If no valid record follows the first mark, later marks are
+/// tried, because a truncated record may be followed by a complete one in the same line.
 #[must_use]
 pub fn parse(line: &[u8]) -> Line<'_> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
@@ -140,47 +140,47 @@ fn find_mark(line: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-/// Reads a record that starts at the first byte, which is that of a mark stem.
+/// Parses a record that starts at the first byte of `bytes`, which is the start of a mark.
 fn parse_at(bytes: &[u8]) -> Line<'_> {
     let Some(version) = version(bytes) else {
         return Line::Log;
     };
-    let this = bytes.starts_with(MARK);
-    let Some(sum) = check_sum(bytes) else {
-        return match (this, bytes.len() > MAX) {
+    let is_this_version = bytes.starts_with(MARK);
+    let Some(checksum) = checksum(bytes) else {
+        return match (is_this_version, bytes.len() > MAX_BYTES) {
             (false, _) => Line::Log,
-            (true, false) => Line::Damaged("no check sum"),
+            (true, false) => Line::Damaged("no checksum"),
             (true, true) => Line::Damaged("too long"),
         };
     };
-    if bytes.len() > MAX {
+    if bytes.len() > MAX_BYTES {
         return Line::Damaged("too long");
     }
-    let body = &bytes[..bytes.len() - TAIL];
-    if crc32fast::hash(body) != sum {
-        return Line::Damaged("wrong check sum");
+    let body = &bytes[..bytes.len() - CHECKSUM_BYTES];
+    if crc32fast::hash(body) != checksum {
+        return Line::Damaged("wrong checksum");
     }
-    if !this {
+    if !is_this_version {
         return Line::Version(version);
     }
     match std::str::from_utf8(&body[MARK.len()..]) {
         Ok(body) if body.bytes().all(|b| (b' '..=b'~').contains(&b)) => {
-            fields(body, sum).map_or_else(Line::Damaged, Line::Record)
+            parse_body(body, checksum).map_or_else(Line::Damaged, Line::Record)
         }
         _ => Line::Damaged("a byte that is not printable ASCII"),
     }
 }
 
-/// The version that a mark names: the digits between its stem and a space.
+/// The version that a mark names: the digits between `@km` and the next space.
 fn version(bytes: &[u8]) -> Option<u32> {
     let digits = &bytes[MARK_STEM.len()..];
     let end = digits.iter().take(10).position(|b| *b == b' ')?;
     u32::try_from(decimal(&digits[..end])?).ok()
 }
 
-/// The check sum that ends a record: ` *` and eight lower-case hexadecimal digits.
-fn check_sum(bytes: &[u8]) -> Option<u32> {
-    let tail = bytes.get(bytes.len().checked_sub(TAIL)?..)?;
+/// The checksum at the end of a record: ` *` and eight lower-case hexadecimal digits.
+fn checksum(bytes: &[u8]) -> Option<u32> {
+    let tail = bytes.get(bytes.len().checked_sub(CHECKSUM_BYTES)?..)?;
     tail.strip_prefix(b" *")?.iter().try_fold(0, |sum, b| {
         let digit = match b {
             b'0'..=b'9' => b - b'0',
@@ -212,8 +212,8 @@ fn is_key(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
 }
 
-/// Reads what follows the mark.
-fn fields(body: &str, sum: u32) -> Result<Record<'_>, &'static str> {
+/// Parses what follows the mark.
+fn parse_body(body: &str, checksum: u32) -> Result<Record<'_>, &'static str> {
     let (head, text) = match body.split_once(" | ") {
         Some((head, text)) => (head, Some(text)),
         None => (body, None),
@@ -230,28 +230,28 @@ fn fields(body: &str, sum: u32) -> Result<Record<'_>, &'static str> {
         pairs: Vec::new(),
         counts: Vec::new(),
         text,
-        sum,
+        checksum,
     };
     for word in words {
         if let Some((key, value)) = word.split_once('=') {
             if !is_key(key) {
-                return Err("a key that is not lower-case letters");
+                return Err("a key that is not in lower-case letters");
             }
             if record.get(key).is_some() {
-                return Err("a key twice");
+                return Err("a repeated key");
             }
             record.pairs.push((key, value));
         } else if let Some((ticks, count)) = word.split_once(':') {
-            record.counts.push(pair(ticks, count)?);
+            record.counts.push(parse_count(ticks, count)?);
         } else {
-            return Err("a word that is no pair");
+            return Err("a word that is not a pair");
         }
     }
     if kind != "hist" && !record.counts.is_empty() {
-        return Err("counts outside a hist");
+        return Err("counts outside a hist record");
     }
     if record.counts.windows(2).any(|two| two[0].0 >= two[1].0) {
-        return Err("values that do not rise");
+        return Err("values that are not in ascending order");
     }
     if !text.is_none_or(is_escaped) {
         return Err("a % without two hexadecimal digits");
@@ -259,11 +259,11 @@ fn fields(body: &str, sum: u32) -> Result<Record<'_>, &'static str> {
     Ok(record)
 }
 
-fn pair(ticks: &str, count: &str) -> Result<(u64, u64), &'static str> {
+fn parse_count(ticks: &str, count: &str) -> Result<(u64, u64), &'static str> {
     match (decimal(ticks.as_bytes()), decimal(count.as_bytes())) {
         (Some(_), Some(0)) => Err("a count of 0"),
         (Some(ticks), Some(count)) => Ok((ticks, count)),
-        _ => Err("a count that is no number"),
+        _ => Err("a count that is not a number"),
     }
 }
 
@@ -275,8 +275,8 @@ fn is_escaped(raw: &str) -> bool {
         .all(|i| hex(bytes.get(i + 1)) && hex(bytes.get(i + 2)))
 }
 
-/// Decodes the `%XX` of a whole text (its pieces joined). A `%` without two
-/// hexadecimal digits stands for itself; bytes that are no UTF-8 become U+FFFD.
+/// Decodes the `%XX` escapes of a complete text (all pieces joined). A `%` without two hexadecimal
+/// digits is kept. Invalid UTF-8 becomes U+FFFD.
 #[must_use]
 pub fn decode(raw: &str) -> String {
     let mut bytes = Vec::with_capacity(raw.len());
@@ -294,35 +294,33 @@ pub fn decode(raw: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Writes a record, with its check sum and without a line end, as one line; a
-/// text that does not fit goes on in records of the same kind which carry its
-/// `metric`, `case` or `name` alone. The first line has the number `seq`, the
-/// next ones the numbers after it.
+/// Formats a record as one line with its checksum, without a line end. A text that does not fit
+/// continues in further records of the same kind, which have only the key `metric`, `case` or `name`.
+/// The lines are numbered from `seq`.
 ///
 /// # Panics
 ///
-/// When `kind` or a key is not of the letters the grammar allows, a key is
-/// there twice, a value has a byte that is not printable ASCII or is a space,
-/// or the pairs leave no room for a text: these are the caller's constants,
-/// what varies goes into the text.
+/// If `kind` or a key has characters that the grammar forbids, a key is repeated, a value has a space
+/// or a byte that is not printable ASCII, or the pairs leave no room for a text. These are constants
+/// of the caller; variable data belongs in the text.
 #[must_use]
 pub fn write(seq: u64, kind: &str, pairs: &[(&str, &str)], text: Option<&str>) -> Vec<String> {
-    assert!(is_kind(kind), "'{kind}' is no kind of record");
+    assert!(is_kind(kind), "'{kind}' is not a kind of record");
     for (i, (key, value)) in pairs.iter().enumerate() {
-        assert!(is_key(key), "'{key}' is no key");
+        assert!(is_key(key), "'{key}' is not a key");
         assert!(
             pairs[..i].iter().all(|(other, _)| other != key),
-            "'{key}' is there twice"
+            "'{key}' is repeated"
         );
         assert!(
             value.bytes().all(|b| b.is_ascii_graphic()),
-            "'{value}' is no value of '{key}'"
+            "'{value}' is not a value of '{key}'"
         );
     }
     let mut lines = Vec::new();
     let mut body = head(seq, kind, pairs);
     let Some(text) = text else {
-        return vec![close(body)];
+        return vec![seal(body)];
     };
     let key: Vec<_> = pairs
         .iter()
@@ -331,30 +329,30 @@ pub fn write(seq: u64, kind: &str, pairs: &[(&str, &str)], text: Option<&str>) -
         .copied()
         .collect();
     body.push_str(" | ");
-    let mut room = MAX.saturating_sub(TAIL + body.len());
+    let mut room = MAX_BYTES.saturating_sub(CHECKSUM_BYTES + body.len());
     for byte in text.bytes() {
         let escaped = byte == b'%' || !(b' '..=b'~').contains(&byte);
         let needed = if escaped { 3 } else { 1 };
         if needed > room {
-            lines.push(close(body));
+            lines.push(seal(body));
             body = head(seq + lines.len() as u64, kind, &key);
             body.push_str(" | ");
-            room = MAX.saturating_sub(TAIL + body.len());
+            room = MAX_BYTES.saturating_sub(CHECKSUM_BYTES + body.len());
             assert!(room >= needed && !key.is_empty(), "no room for a text");
         }
         room -= needed;
         if escaped {
-            write!(body, "%{byte:02x}").expect("a String takes all");
+            write!(body, "%{byte:02x}").expect("writing to a String cannot fail");
         } else {
             body.push(char::from(byte));
         }
     }
-    lines.push(close(body));
+    lines.push(seal(body));
     lines
 }
 
-/// Writes the `hist` records of one part of a metric: as many lines as the
-/// values need, numbered from `seq`. `counts` is in rising order.
+/// Formats the `hist` records of one part of a metric: as many lines as needed, numbered from `seq`.
+/// `counts` must be in ascending order of ticks.
 ///
 /// # Panics
 ///
@@ -373,28 +371,33 @@ pub fn write_hist(seq: u64, metric: &str, part: u64, counts: &[(u64, u64)]) -> V
     let mut body = start(0);
     for (ticks, count) in counts {
         let word = format!(" {ticks}:{count}");
-        if body.len() + word.len() + TAIL > MAX {
-            lines.push(close(body));
+        if body.len() + word.len() + CHECKSUM_BYTES > MAX_BYTES {
+            lines.push(seal(body));
             body = start(lines.len());
         }
         body.push_str(&word);
     }
-    lines.push(close(body));
+    lines.push(seal(body));
     lines
 }
 
+/// The start of a record: mark, number, kind and pairs.
 fn head(seq: u64, kind: &str, pairs: &[(&str, &str)]) -> String {
     let mut body = format!("@km1 {seq} {kind}");
     for (key, value) in pairs {
-        write!(body, " {key}={value}").expect("a String takes all");
+        write!(body, " {key}={value}").expect("writing to a String cannot fail");
     }
     body
 }
 
-fn close(mut body: String) -> String {
-    let sum = crc32fast::hash(body.as_bytes());
-    write!(body, " *{sum:08x}").expect("a String takes all");
-    assert!(body.len() <= MAX, "longer than a record may be: {body}");
+/// Appends the checksum.
+fn seal(mut body: String) -> String {
+    let checksum = crc32fast::hash(body.as_bytes());
+    write!(body, " *{checksum:08x}").expect("writing to a String cannot fail");
+    assert!(
+        body.len() <= MAX_BYTES,
+        "longer than a record may be: {body}"
+    );
     body
 }
 
@@ -415,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_the_protocol_are_records() {
+    fn protocol_examples_are_valid() {
         let begin = b"@km1 39 begin case=semaphore.take.blocking.u_to_u asked=500 *56ea3c51\r\n";
         let begin = read(begin);
         assert_eq!((begin.seq(), begin.kind()), (39, "begin"));
@@ -426,27 +429,30 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_damaged_log_or_another_version() {
-        let long = format!("@km1 1 info name=x | {}", "y".repeat(MAX));
+    fn other_lines_are_damaged_log_or_another_version() {
+        let long = format!("@km1 1 info name=x | {}", "y".repeat(MAX_BYTES));
         for (line, damage) in [
-            (&b"@km1 1 begin"[..], "no check sum"),
-            (b"@km1 1 begin *00000000", "wrong check sum"),
+            (&b"@km1 1 begin"[..], "no checksum"),
+            (b"@km1 1 begin *00000000", "wrong checksum"),
             (&sealed(&long), "too long"),
             (&sealed("@km1 x begin"), "no sequence number"),
             (&sealed("@km1 1"), "no kind"),
             (&sealed("@km1 1 Begin"), "no kind"),
-            (&sealed("@km1 1 begin case=a case=b"), "a key twice"),
+            (&sealed("@km1 1 begin case=a case=b"), "a repeated key"),
             (
                 &sealed("@km1 1 begin A=b"),
-                "a key that is not lower-case letters",
+                "a key that is not in lower-case letters",
             ),
-            (&sealed("@km1 1 begin  a=b"), "a word that is no pair"),
-            (&sealed("@km1 1 begin 1:1"), "counts outside a hist"),
+            (&sealed("@km1 1 begin  a=b"), "a word that is not a pair"),
+            (&sealed("@km1 1 begin 1:1"), "counts outside a hist record"),
             (&sealed("@km1 1 hist 1:0"), "a count of 0"),
-            (&sealed("@km1 1 hist 1:1 1:2"), "values that do not rise"),
+            (
+                &sealed("@km1 1 hist 1:1 1:2"),
+                "values that are not in ascending order",
+            ),
             (
                 &sealed("@km1 1 hist 1:18446744073709551616"),
-                "a count that is no number",
+                "a count that is not a number",
             ),
             (
                 &sealed("@km1 1 info | %4"),
@@ -477,22 +483,22 @@ mod tests {
         assert_eq!(parse(&sealed("@km2 0 hello")), Line::Version(2));
         assert_eq!(
             parse(b"@km2 0 hello *00000000"),
-            Line::Damaged("wrong check sum")
+            Line::Damaged("wrong checksum")
         );
     }
 
     #[test]
-    fn a_whole_record_behind_a_torn_one_is_read() {
+    fn complete_record_after_truncated_one_is_read() {
         let mut line = b"@km1 3 begin ca".to_vec();
         line.extend(sealed("@km1 9 bye records=9"));
         assert_eq!(read(&line).kind(), "bye");
     }
 
     #[test]
-    fn a_record_may_have_240_bytes_and_no_more() {
-        let full = "x".repeat(MAX - TAIL - "@km1 0 info name=a | ".len());
+    fn record_has_at_most_240_bytes() {
+        let full = "x".repeat(MAX_BYTES - CHECKSUM_BYTES - "@km1 0 info name=a | ".len());
         let lines = write(0, "info", &[("name", "a")], Some(&full));
-        assert_eq!((lines.len(), lines[0].len()), (1, MAX));
+        assert_eq!((lines.len(), lines[0].len()), (1, MAX_BYTES));
         assert_eq!(read(lines[0].as_bytes()).text(), Some(full.clone()));
         let lines = write(0, "info", &[("name", "a")], Some(&(full + "x")));
         assert_eq!(lines.len(), 2);
@@ -501,7 +507,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(
+        fn written_records_are_read_back(
             seq in 0..u64::MAX - 1000,
             value in "[!-~]{0,40}",
             text in prop::option::of(any::<String>()),
@@ -518,7 +524,7 @@ mod tests {
         }
 
         #[test]
-        fn counts_come_back(map in prop::collection::btree_map(any::<u64>(), 1u64.., 1..60)) {
+        fn written_counts_are_read_back(map in prop::collection::btree_map(any::<u64>(), 1u64.., 1..60)) {
             let counts: Vec<_> = map.into_iter().collect();
             let lines = write_hist(7, "a.b", 3, &counts);
             let read: Vec<_> = lines.iter().flat_map(|l| read(l.as_bytes()).counts().to_vec()).collect();
@@ -526,12 +532,12 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_upset_it(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let _ = parse(&bytes);
         }
 
         #[test]
-        fn up_to_three_flipped_bits_are_noticed(
+        fn up_to_three_flipped_bits_are_detected(
             text in "[ -$&-~]{0,150}",
             flips in prop::collection::btree_set((0usize..150, 0u8..8), 1..=3),
         ) {

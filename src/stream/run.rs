@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a record stream says once it has been read: a [`Run`] of [`Metric`]s.
+//! The contents of a record stream: a [`Run`] of [`Metric`]s.
 //!
-//! A bad measurement is a value here ([`Outcome`]), never an error: a run that
-//! lost half of its cases still holds the other half.
+//! A bad measurement is a value here ([`Outcome`]), never an error: a run that lost half of its cases
+//! still has the other half.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,23 +12,23 @@ use crate::stream::filter;
 use crate::stream::histogram::Histogram;
 use crate::stream::ticks::Ticks;
 
-/// The metric that every run measures, and first: it tells what a time stamp costs.
+/// The metric that every run measures first: the cost of a time stamp.
 pub const CLOCK: &str = "clock.read";
 
-/// The fact of the tool that holds the filters of a run, separated by spaces.
+/// The name of the host fact with the filters of a run, separated by spaces.
 pub const FILTERS: &str = "filters";
 
-/// The fact of the tool that names the file of another tool, whose results a run holds.
+/// The name of the host fact with the file that an imported run came from.
 pub const IMPORTED: &str = "imported";
 
-/// What one tick of the agent's clock is.
+/// The unit of the agent's clock: what one tick is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A tick of a counter with a known frequency; it converts to time.
+    /// A tick of a counter with a known frequency. Converts to time.
     Cycles,
-    /// A tick of a counter whose frequency is not known: cycles that are no time.
+    /// A tick of a counter with an unknown frequency. Does not convert to time.
     Ticks,
-    /// An executed instruction; it never converts to time.
+    /// An executed instruction. Never converts to time.
     Instructions,
 }
 
@@ -43,7 +43,7 @@ impl Unit {
         }
     }
 
-    /// What a tick is called before people.
+    /// The name of a tick in reports.
     #[must_use]
     pub fn tick(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Unit {
         }
     }
 
-    /// What figures are in that are not ticks: time where ticks convert to it.
+    /// The unit of converted figures: `ns` if ticks convert to time, else the name of a tick.
     #[must_use]
     pub fn of_figures(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl Unit {
     }
 }
 
-/// The frequency of a clock whose ticks are picoseconds: that of sources that print times.
+/// The frequency, in Hz, of a clock that ticks every picosecond. Imported times use it.
 pub const PICOSECONDS: u64 = 1_000_000_000_000;
 
 /// The agent's clock, as its `hello` declares it.
@@ -71,14 +71,14 @@ pub const PICOSECONDS: u64 = 1_000_000_000_000;
 pub struct Clock {
     /// `tsc`, `cntvct`, `monotonic`, `minstret` ...
     pub name: String,
-    /// What a tick is.
+    /// The unit of a tick.
     pub unit: Unit,
-    /// Ticks per second; 0 unless the unit is [`Unit::Cycles`].
+    /// Ticks per second. 0 unless the unit is [`Unit::Cycles`].
     pub hz: u64,
 }
 
 impl Clock {
-    /// Ticks (also fractions of one) as nanoseconds; `None` when they do not convert to time.
+    /// Converts ticks, possibly fractional, to nanoseconds. `None` if they do not convert to time.
     #[must_use]
     pub fn nanoseconds(&self, ticks: f64) -> Option<f64> {
         match self.unit {
@@ -87,8 +87,8 @@ impl Clock {
         }
     }
 
-    /// Ticks in the unit of figures: nanoseconds, or as they are where they are no time. `None`
-    /// where cycles have no known frequency.
+    /// Converts ticks to the unit of figures ([`Unit::of_figures`]): nanoseconds, or unchanged if they
+    /// do not convert to time. `None` for cycles without a frequency.
     #[must_use]
     pub fn shown(&self, ticks: f64) -> Option<f64> {
         match self.unit {
@@ -98,7 +98,7 @@ impl Clock {
     }
 }
 
-/// A named text: a fact of the machine (`host`) or of the agent (`info`).
+/// A named text: a fact about the machine (`host` record) or the agent (`info` record).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
     /// Its name, such as `kernel_release`.
@@ -108,7 +108,7 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// A fact of this name.
+    /// A fact with this name and value.
     #[must_use]
     pub fn new(name: &str, value: impl Into<String>) -> Self {
         Fact {
@@ -117,7 +117,7 @@ impl Fact {
         }
     }
 
-    /// The value of the first fact of this name; one that is empty is not known.
+    /// The value of the first fact with this name. `None` if there is none or it is empty.
     #[must_use]
     pub fn value_in<'a>(facts: &'a [Fact], name: &str) -> Option<&'a str> {
         let fact = facts.iter().find(|fact| fact.name == name)?;
@@ -125,41 +125,41 @@ impl Fact {
     }
 }
 
-/// One entry of the catalog: what a metric is.
+/// An entry of the catalog: the description of a metric.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// The metric's id, `object.operation.condition[.contexts][.size]`.
     pub metric: String,
-    /// Its name in full, where another tool's is too long for an id; else empty.
+    /// Its full name, if another tool's name is too long for an id. Otherwise empty.
     pub title: String,
     /// The case that measures it: the id of the first metric of that case.
     pub case: String,
-    /// The stamps it lies between.
+    /// The numbers of the two stamps it lies between.
     pub stamps: (u32, u32),
-    /// Context switches in one sample.
+    /// Expected context switches in one sample.
     pub switches: u64,
-    /// At most so many, where a thread may find what it waits for before it sleeps.
+    /// The maximum, if a thread may find what it waits for before it sleeps.
     pub switches_most: Option<u64>,
-    /// Most operations in one sample; 0 or 1 is one.
+    /// Maximum number of operations in one sample. 0 and 1 both mean one.
     pub batch: u64,
     /// Bytes that one operation moves.
     pub bytes: Option<u64>,
     /// Items that one operation handles.
     pub items: Option<u64>,
-    /// Capabilities needed of the port or the machine, such as `priority`.
+    /// Capabilities that the port or the machine must have, such as `priority`.
     pub needs: Vec<String>,
-    /// Whether the kernel has no such object, so that the port builds it of other primitives: its
-    /// cost says more of the port than of the kernel.
+    /// Whether the kernel lacks this object and the port builds it from other primitives. The cost
+    /// then depends more on the port than on the kernel.
     pub idiom: bool,
-    /// One sentence: what is measured.
+    /// What is measured, in one sentence.
     pub about: String,
-    /// What lies between the two stamps.
+    /// What happens between the two stamps.
     pub between: String,
     /// The primitive of this kernel that the port uses.
     pub via: String,
 }
 
-/// One session: a process or a boot of the agent.
+/// A session: one process or one boot of the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// The agent's port, such as `linux-user`.
@@ -170,61 +170,62 @@ pub struct Session {
     pub clock: Clock,
     /// Whether it ran at real-time priority.
     pub realtime: bool,
-    /// Facts it told of itself (`info`).
+    /// Facts that the agent reported (`info` records).
     pub facts: Vec<Fact>,
-    /// Whether its `bye` came and counted right.
+    /// Whether its `bye` record arrived with the correct number of records.
     pub complete: bool,
 }
 
-/// An invariant: what was counted and the range in which it had to lie.
+/// A proof: a count by the agent and the range that it must lie in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
     /// `switches`, `order`, `clock`, `pinned` ...
     pub name: String,
     /// What the agent counted.
     pub counted: u64,
-    /// Least allowed.
+    /// Lowest count allowed.
     pub low: u64,
-    /// Most allowed.
+    /// Highest count allowed.
     pub high: u64,
-    /// What is expected exactly, where the range is wider than that for its slack.
+    /// The exact expected count, if the range allows slack around it.
     pub expected: Option<u64>,
 }
 
-/// Whether a metric has a number in one session, and if not, why.
+/// Whether a metric has a number in one session, and the reason if it has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Measured, and every proof held.
     Ok,
-    /// Not measured, for the reason the agent gives.
+    /// Not measured. The agent gives the reason.
     Skipped(String),
-    /// Measured, and a proof failed; or the agent reported an error.
+    /// A proof failed, or the agent reported an error.
     Failed(String),
-    /// It hung, was cut off, or its records were damaged.
+    /// It hung, was cut off, or its records were lost or damaged.
     Incomplete(String),
 }
 
-/// What a source says of samples that are lost, in ticks of one operation; may have fractions.
+/// A summary of samples by a source that does not give the samples. In ticks per operation, possibly
+/// fractional.
 ///
-/// At least one of `mean` and `median` is there.
+/// At least one of `mean` and `median` is present.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stat {
-    /// How many samples it sums up; 1 where the source does not say.
+    /// The number of samples summarised. 1 if the source does not say.
     pub samples: u64,
     /// Their mean.
     pub mean: Option<f64>,
     /// Their median.
     pub median: Option<f64>,
-    /// The least of them.
+    /// The smallest.
     pub min: Option<f64>,
-    /// The greatest of them.
+    /// The largest.
     pub max: Option<f64>,
     /// Their standard deviation.
     pub deviation: Option<f64>,
 }
 
 impl Stat {
-    /// A summary of so many samples that says nothing of them yet.
+    /// A summary of this many samples without any figure yet.
     #[must_use]
     pub fn blank(samples: u64) -> Self {
         Stat {
@@ -237,7 +238,7 @@ impl Stat {
         }
     }
 
-    /// Their mean, and nothing else.
+    /// A summary that has only the mean.
     #[must_use]
     pub fn of_mean(samples: u64, mean: f64) -> Self {
         Stat {
@@ -246,13 +247,13 @@ impl Stat {
         }
     }
 
-    /// The figure that stands for it: the median where the source has it.
+    /// The figure that represents the samples: the median if present, else the mean.
     #[must_use]
     pub fn value(&self) -> Option<f64> {
         self.median.or(self.mean)
     }
 
-    /// What that figure is.
+    /// Which statistic [`value`](Self::value) is.
     #[must_use]
     pub fn statistic(&self) -> Statistic {
         match self.median {
@@ -262,13 +263,13 @@ impl Stat {
     }
 }
 
-/// What the value of a replicate is.
+/// The statistic that the value of a replicate is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Statistic {
     /// The median of its samples.
     #[default]
     Median,
-    /// Their mean: all that its source tells.
+    /// Their mean, because the source gives nothing else.
     Mean,
 }
 
@@ -288,25 +289,25 @@ impl Statistic {
 pub struct Replicate {
     /// Index into [`Run::sessions`].
     pub session: usize,
-    /// Whether it has a number.
+    /// Whether it has a number, and why not.
     pub outcome: Outcome,
     /// Operations in each sample, at least 1.
     pub batch: u64,
-    /// Samples that were asked for.
+    /// Number of samples requested.
     pub asked: u64,
-    /// The first sample of all, one operation alone.
+    /// The first sample, of a single operation.
     pub cold: Option<Ticks>,
-    /// The exact distribution of whole samples (of `batch` operations each); empty unless `outcome`
-    /// is `Ok`, and where there is only a summary of them.
+    /// The exact distribution of the samples, each of `batch` operations. Empty unless `outcome` is
+    /// `Ok`, and empty if there is only a summary.
     pub histogram: Histogram,
-    /// What there is in place of the distribution, where the source tells no more.
+    /// The summary, if the source gives no distribution.
     pub stat: Option<Box<Stat>>,
-    /// The invariants of its case.
+    /// The proofs of its case.
     pub proofs: Vec<Proof>,
 }
 
 impl Replicate {
-    /// How many samples it has, or its source sums up.
+    /// The number of samples it has or summarises.
     #[must_use]
     pub fn samples(&self) -> u64 {
         match &self.stat {
@@ -315,7 +316,7 @@ impl Replicate {
         }
     }
 
-    /// What its value is.
+    /// Which statistic its value is.
     #[must_use]
     pub fn statistic(&self) -> Statistic {
         self.stat
@@ -325,20 +326,20 @@ impl Replicate {
     }
 }
 
-/// A digest of all that a session measured.
+/// A digest of everything that a session measured, to recognise copies.
 struct Contents {
     digest: DefaultHasher,
-    /// Whether it holds times that were sampled.
+    /// Whether it consists of sampled times, which no two processes repeat exactly.
     is_sampled: bool,
-    /// How much there is that two processes would not have in common: a distribution of several
-    /// values, or of one that is known to a per cent or better.
-    telling: usize,
+    /// The number of replicates that two processes are unlikely to share: with several distinct
+    /// values, or with a value that is resolved to 1 % or better.
+    distinctive: usize,
 }
 
-/// Ticks from which on a value is known to a per cent.
-const FINE: Ticks = Ticks(100);
-/// So much has to be equal that it is no chance.
-const LEAST_TELLING: usize = 2;
+/// A value of at least this many ticks is resolved to 1 %.
+const RESOLVED_TO_1_PERCENT: Ticks = Ticks(100);
+/// Sessions with fewer distinctive replicates can be equal by chance.
+const MIN_DISTINCTIVE: usize = 2;
 
 impl Contents {
     fn of(session: &Session) -> Self {
@@ -351,7 +352,7 @@ impl Contents {
         Contents {
             digest,
             is_sampled: session.clock.unit != Unit::Instructions,
-            telling: 0,
+            distinctive: 0,
         }
     }
 
@@ -361,61 +362,65 @@ impl Contents {
             sample.hash(&mut self.digest);
         }
         self.is_sampled &= replicate.stat.is_none();
-        let is_fine = replicate.histogram.max().is_some_and(|most| most >= FINE);
-        let is_telling = is_fine || replicate.histogram.distinct() > 1;
-        self.telling += usize::from(is_telling);
+        let is_resolved = replicate
+            .histogram
+            .max()
+            .is_some_and(|max| max >= RESOLVED_TO_1_PERCENT);
+        let is_distinctive = is_resolved || replicate.histogram.distinct() > 1;
+        self.distinctive += usize::from(is_distinctive);
     }
 
-    fn sum(self) -> Option<u64> {
-        (self.is_sampled && self.telling >= LEAST_TELLING).then(|| self.digest.finish())
+    /// `None` if equal contents do not prove a copy.
+    fn finish(self) -> Option<u64> {
+        (self.is_sampled && self.distinctive >= MIN_DISTINCTIVE).then(|| self.digest.finish())
     }
 }
 
-/// A metric over all sessions of the run.
+/// A metric in all sessions of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
     /// Its id.
     pub id: String,
     /// The case that measures it.
     pub case: String,
-    /// One per session that tried it, in the order of the stream.
+    /// One for each session that tried it, in the order of the stream.
     pub replicates: Vec<Replicate>,
 }
 
-/// What went wrong with the stream itself.
+/// Damage to the stream itself, as counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Records with a wrong check sum or form.
+    /// Records that were not used: wrong checksum or syntax, repeated or out of place.
     pub damaged: u64,
-    /// Places where the sequence numbers jump.
+    /// Gaps in the sequence numbers.
     pub gaps: u64,
-    /// Sessions without a right `bye`.
+    /// Sessions without a correct `bye` record.
     pub truncated: u64,
-    /// Lines without a mark.
+    /// Non-empty lines without a mark.
     pub log_lines: u64,
-    /// Sessions that repeat another one to the last sample, and count once with it.
+    /// Sessions that repeat an earlier one exactly. Their samples are dropped.
     pub copies: u64,
 }
 
-/// All that a record stream says.
+/// The contents of a record stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// Facts of the machine and the tool, in the order written.
+    /// Facts about the machine and the tool, in the order of the stream.
     pub host: Vec<Fact>,
-    /// What each metric is, in the agent's order.
+    /// The description of each metric, in the agent's order.
     pub catalog: Vec<Entry>,
     /// The sessions that measured (`mode=run`), in order.
     pub sessions: Vec<Session>,
-    /// The metrics, in the catalog's order, those without an entry last.
+    /// The metrics in the catalog's order. Those without an entry come last.
     pub metrics: Vec<Metric>,
-    /// What went wrong with the stream.
+    /// Damage to the stream.
     pub damage: Damage,
 }
 
 impl Run {
-    /// Whether the kernel under test is that of the machine that ran the tool.
+    /// Whether the kernel under test is the kernel of the machine that ran the tool.
     #[must_use]
-    pub fn is_of_its_host(&self) -> bool {
+    pub fn measures_host_kernel(&self) -> bool {
         let mut sessions = self.sessions.iter();
         let kernel = sessions.find_map(|session| Fact::value_in(&session.facts, "kernel"));
         match (kernel, Fact::value_in(&self.host, "kernel_release")) {
@@ -425,18 +430,18 @@ impl Run {
         }
     }
 
-    /// Whether it was to measure a metric of its catalog: all of them, or the clock and what its
-    /// filters pick.
+    /// Whether this metric of the catalog was requested. Without filters all are requested, with
+    /// filters [`CLOCK`] and the metrics they select.
     #[must_use]
     pub fn asks_for(&self, metric: &str) -> bool {
         let Some(filters) = Fact::value_in(&self.host, FILTERS) else {
             return true;
         };
-        let picks = |filter| filter::matches(filter, metric);
-        metric == CLOCK || filters.split(' ').any(picks)
+        let selects = |filter| filter::matches(filter, metric);
+        metric == CLOCK || filters.split(' ').any(selects)
     }
 
-    /// One run that holds the sessions of several, in their order.
+    /// Joins runs into one that has the sessions of all, in order.
     #[must_use]
     pub fn joined(runs: Vec<Run>) -> Run {
         let mut joined = Run::default();
@@ -473,9 +478,10 @@ impl Run {
         joined
     }
 
-    /// Takes out the samples of sessions that repeat an earlier one to the last sample: a file that
-    /// was copied, or joined to itself. No two processes measure the same times, so a copy is no
-    /// replicate. Counted instructions do repeat, and summaries may by rounding: they stay.
+    /// Drops the replicates of sessions that repeat an earlier session exactly, as in a file that was
+    /// copied or joined to itself. Two processes never measure exactly the same times, so a copy is
+    /// not a replicate. Instruction counts do repeat, and summaries can repeat by rounding; these
+    /// sessions stay.
     pub fn drop_copies(&mut self) {
         let mut contents: Vec<Contents> = self.sessions.iter().map(Contents::of).collect();
         for (at, metric) in self.metrics.iter().enumerate() {
@@ -486,7 +492,11 @@ impl Run {
         let mut known = HashSet::new();
         let is_copy: Vec<bool> = contents
             .into_iter()
-            .map(|contents| contents.sum().is_some_and(|sum| !known.insert(sum)))
+            .map(|contents| {
+                contents
+                    .finish()
+                    .is_some_and(|digest| !known.insert(digest))
+            })
             .collect();
         let copies = is_copy.iter().filter(|copy| **copy).count();
         if copies == 0 {
@@ -494,7 +504,9 @@ impl Run {
         }
         self.damage.copies += copies as u64;
         for metric in &mut self.metrics {
-            metric.replicates.retain(|one| !is_copy[one.session]);
+            metric
+                .replicates
+                .retain(|replicate| !is_copy[replicate.session]);
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Streams for the unit tests of this folder.
+//! Builds record streams for the unit tests of this folder.
 
 use crate::stream::record;
 use crate::stream::run::{Outcome, Run};
@@ -35,7 +35,7 @@ pub const CASE_B: [&str; 6] = [
     "end case=b.one status=ok samples=2",
 ];
 
-/// Writes a stream record by record; `body` is `kind key=value... [| text]`.
+/// A stream written record by record. A body is `kind key=value... [| text]`.
 #[derive(Clone, Default)]
 pub struct Script {
     pub seq: u64,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Follows a record stream line by line and concludes what it is worth: a [`Run`].
+//! Follows the protocol of a record stream: lines in, a [`Run`] out, and [`Event`]s on the way.
 //!
-//! The rules are those of `doc/protocol.md`. Whatever a stream has lost, a
-//! metric that has a number has exactly the samples that its agent took.
+//! `doc/protocol.md` defines the rules. A stream may lose records anywhere. A metric still has a number
+//! only if all samples that its agent took are there; `case` judges that.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -13,69 +13,69 @@ use crate::stream::histogram::Histogram;
 use crate::stream::record::{self, Line, Record};
 use crate::stream::run::{Clock, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Unit};
 
-/// The `host` fact that is one of the sessions that follow it, not of the run: the block of an
-/// interleaved measurement that they belong to.
+/// The `host` fact with the block of an interleaved measurement. It applies to the sessions that
+/// follow it, not to the whole run.
 pub const BLOCK: &str = "block";
 
-/// What has just happened in the stream, for whoever shows progress.
+/// A step in the stream, for showing progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// An agent speaks: with the catalog alone (`None`), or to measure as this
-    /// index into [`Run::sessions`].
+    /// An agent starts: to print its catalog (`None`), or to measure as the session with this index
+    /// into [`Run::sessions`].
     Hello(Option<usize>),
-    /// A case starts.
+    /// A case begins.
     Begin {
         /// Its id.
         case: String,
-        /// Samples asked for.
+        /// Number of samples requested.
         asked: u64,
     },
-    /// A case has decided how it measures.
+    /// A case has decided how to measure.
     Plan {
         /// Its id.
         case: String,
-        /// Samples it will take.
+        /// Number of samples it will take.
         samples: u64,
-        /// Operations in each.
+        /// Operations in each sample.
         batch: u64,
     },
-    /// A case is over.
+    /// A case has ended.
     End {
         /// Its id.
         case: String,
-        /// What it is worth: that of its first metric without a number, if there is one.
+        /// The outcome of its first metric without a number, otherwise `Ok`.
         outcome: Outcome,
     },
-    /// A session is over.
+    /// A session has ended.
     Bye,
-    /// The stream speaks a version of the grammar that cannot be read here.
-    Refused(Refused),
+    /// The stream uses a version of the grammar that this tool cannot read.
+    Unsupported(UnsupportedVersion),
 }
 
-/// A version of the grammar that this tool does not read.
+/// A version of the grammar that this tool cannot read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// The version that the stream's mark names.
+pub struct UnsupportedVersion {
+    /// The version in the mark of the stream's records.
     pub version: u32,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for UnsupportedVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the stream speaks version {0} of the record grammar (@km{0}), this tool reads version 1; \
-             use a kernmark as new as the agent that wrote it",
+            "the stream uses version {0} of the record grammar (@km{0}), but this kernmark reads only \
+             version 1; use a kernmark at least as new as the agent",
             self.version
         )
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for UnsupportedVersion {}
 
 /// Reads a stream, one line at a time.
 ///
 /// ```
-/// use kernmark::{record, session::{Event, Reader}};
+/// use kernmark::stream::{record, session::Reader};
 ///
 /// let mut reader = Reader::new();
 /// for line in record::write(0, "host", &[("name", "kernel_release")], Some("6.1.0")) {
@@ -87,20 +87,21 @@ impl std::error::Error for Refused {}
 #[derive(Debug, Default)]
 pub struct Reader {
     run: Run,
-    /// Where a metric stands in the run's catalog, and in its metrics.
+    /// Index into the run's catalog by metric.
     entries: HashMap<String, usize>,
+    /// Index into the run's metrics by metric.
     metrics: HashMap<String, usize>,
-    /// The metrics of each case, by the catalog.
+    /// The metrics of each case, from the catalog.
     cases: HashMap<String, Vec<String>>,
-    speaker: Option<Speaker>,
-    /// The block that the next sessions were measured in.
+    current: Option<Current>,
+    /// The block of the sessions that follow.
     block: Option<String>,
-    /// Why the last session that was cut off was.
+    /// Why the last truncated session was cut off.
     cut: Option<String>,
-    refused: Option<Refused>,
+    unsupported: Option<UnsupportedVersion>,
 }
 
-/// What a whole stream says.
+/// Reads a complete stream.
 #[must_use]
 pub fn read(stream: &[u8]) -> Run {
     let mut reader = Reader::new();
@@ -110,70 +111,73 @@ pub fn read(stream: &[u8]) -> Run {
     reader.finish()
 }
 
-/// The session that is speaking.
+/// The session whose records are arriving.
 #[derive(Debug)]
-struct Speaker {
+struct Current {
     role: Role,
-    /// The number that the next record must have.
+    /// The expected number of the next record.
     next: u64,
-    /// The check sums of the records that came, by their numbers.
+    /// The checksums of the records received, by record number.
     seen: HashMap<u64, u32>,
-    /// The case that is open.
+    /// The case that has begun and not ended.
     open: Option<Case>,
-    /// The cases that are over.
+    /// The ids of the cases that have ended.
     done: HashSet<String>,
-    /// The text that the next record may go on with.
+    /// The text that the next record may continue.
     text: Option<Text>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// The tool that wrote the run.
+    /// The tool that saved the run.
     Host,
     /// An agent that prints its catalog.
     List,
-    /// An agent that measures: its index into the run's sessions.
+    /// An agent that measures, as the session with this index into the run's sessions.
     Measure(usize),
 }
 
-/// A text whose pieces may still be coming.
+/// A text that further records may continue.
 #[derive(Debug)]
 struct Text {
     kind: String,
     key: (String, String),
     raw: String,
-    place: Place,
+    target: Target,
 }
 
-/// Where a text belongs.
+/// The field of the run that a text fills. Numbers are indices.
 #[derive(Debug)]
-enum Place {
+enum Target {
+    /// A fact of the host.
     Host(usize),
+    /// A session and its fact.
     Info(usize, usize),
     About(usize),
     Title(usize),
     Between(usize),
     Via(usize),
-    /// The outcomes of these replicates: indices of a metric and its replicate.
+    /// The outcomes of these replicates, each by metric and replicate.
     Reason(Vec<(usize, usize)>),
-    Nowhere,
+    /// None: the text is ignored.
+    Ignored,
 }
 
 type Handled = Result<Option<Event>, Malformed>;
 
-impl Speaker {
+impl Current {
     fn new(role: Role, first: &Record) -> Self {
         Self {
             role,
             next: 1,
-            seen: HashMap::from([(0, first.sum())]),
+            seen: HashMap::from([(0, first.checksum())]),
             open: None,
             done: HashSet::new(),
             text: None,
         }
     }
 
-    /// Notes that something was lost or damaged here.
+    /// Notes that a record was lost or damaged at this point.
     fn spoil(&mut self, reason: &str) {
         self.text = None;
         if let Some(case) = &mut self.open {
@@ -181,7 +185,7 @@ impl Speaker {
         }
     }
 
-    /// The open case, if it is the one that the record names.
+    /// The open case, which must be the one that the record names. `None` if no case is open.
     fn case_of(&mut self, record: &Record) -> Result<Option<&mut Case>, Malformed> {
         match &mut self.open {
             None => Ok(None),
@@ -211,7 +215,7 @@ impl Speaker {
 }
 
 impl Reader {
-    /// A reader of a stream that has not begun.
+    /// A reader at the start of a stream.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -226,10 +230,10 @@ impl Reader {
                 None
             }
             Line::Version(version) => {
-                let refused = Refused { version };
-                self.damaged(&refused.to_string());
-                self.refused.get_or_insert(refused);
-                Some(Event::Refused(refused))
+                let unsupported = UnsupportedVersion { version };
+                self.damaged(&unsupported.to_string());
+                self.unsupported.get_or_insert(unsupported);
+                Some(Event::Unsupported(unsupported))
             }
             Line::Log => {
                 if !line.trim_ascii().is_empty() {
@@ -240,30 +244,30 @@ impl Reader {
         }
     }
 
-    /// Reads one line; whether it held a record, or what was one. Any other is log text.
-    pub fn takes(&mut self, line: &[u8]) -> bool {
+    /// Reads one line. Returns whether it held a record, intact or damaged, and no log text.
+    pub fn accepts(&mut self, line: &[u8]) -> bool {
         let log_lines = self.run.damage.log_lines;
         self.line(line);
         self.run.damage.log_lines == log_lines && !line.trim_ascii().is_empty()
     }
 
-    /// The other version of the grammar that the stream speaks, in whole or in part.
+    /// The first unsupported version of the grammar that a record of the stream used.
     #[must_use]
-    pub fn refused(&self) -> Option<Refused> {
-        self.refused
+    pub fn unsupported(&self) -> Option<UnsupportedVersion> {
+        self.unsupported
     }
 
-    /// The facts of the tool that came until now.
+    /// The host facts received so far.
     #[must_use]
     pub fn host(&self) -> &[Fact] {
         &self.run.host
     }
 
-    /// Ends the stream.
+    /// Ends the stream and returns the run.
     #[must_use]
     pub fn finish(mut self) -> Run {
-        self.close("the stream ends inside the case: it hung or was cut off");
-        self.account();
+        self.cut_off("the stream ends inside the case: it hung or was cut off");
+        self.add_missing_metrics();
         let entries = self.entries;
         self.run
             .metrics
@@ -275,9 +279,8 @@ impl Reader {
         self.run
     }
 
-    /// Gives every metric that was asked for and of which nothing came an outcome that says so, in
-    /// the last session.
-    fn account(&mut self) {
+    /// Adds the metrics that were requested but never began, as incomplete in the last session.
+    fn add_missing_metrics(&mut self) {
         let Some(session) = self.run.sessions.len().checked_sub(1) else {
             return;
         };
@@ -292,7 +295,7 @@ impl Reader {
                 case: entry.case.clone(),
                 replicates: vec![Replicate {
                     session,
-                    outcome: Outcome::Incomplete(format!("not begun: {reason}")),
+                    outcome: Outcome::Incomplete(format!("not started: {reason}")),
                     batch: 1,
                     asked: 0,
                     cold: None,
@@ -304,25 +307,25 @@ impl Reader {
         }
     }
 
-    /// Counts a record that is not used.
+    /// Counts a record that cannot be used. The open case loses its number for this reason.
     fn damaged(&mut self, reason: &str) {
         self.run.damage.damaged += 1;
-        if let Some(speaker) = &mut self.speaker {
-            speaker.spoil(reason);
+        if let Some(current) = &mut self.current {
+            current.spoil(reason);
         }
     }
 
-    /// Ends the session that speaks, if there is one, without its `bye`.
-    fn close(&mut self, reason: &str) {
-        self.close_case(reason);
-        if self.speaker.take().is_some_and(|s| s.role != Role::Host) {
+    /// Ends the current session, if there is one, without its `bye`.
+    fn cut_off(&mut self, reason: &str) {
+        self.cut_off_case(reason);
+        if self.current.take().is_some_and(|s| s.role != Role::Host) {
             self.run.damage.truncated += 1;
         }
     }
 
-    fn close_case(&mut self, reason: &str) {
-        if let Some(case) = self.speaker.as_mut().and_then(|s| s.open.take()) {
-            self.conclude(case, &Ending::CutOff(reason.to_owned()));
+    fn cut_off_case(&mut self, reason: &str) {
+        if let Some(case) = self.current.as_mut().and_then(|s| s.open.take()) {
+            self.finish_case(case, &Ending::CutOff(reason.to_owned()));
         }
     }
 
@@ -331,12 +334,12 @@ impl Reader {
         if starts && !self.repeats_start(record) {
             return self.start(record);
         }
-        if !self.in_sequence(record) || self.goes_on(record) {
+        if !self.in_sequence(record) || self.continues_text(record) {
             return None;
         }
         self.dispatch(record).unwrap_or_else(|Malformed| {
             let reason = format!(
-                "a record does not belong there or is malformed: number {}, {}",
+                "record {} ({}) is malformed or out of place",
                 record.seq(),
                 record.kind()
             );
@@ -345,17 +348,17 @@ impl Reader {
         })
     }
 
-    /// Whether this is the first record of the session once more, before any other.
+    /// Whether this repeats the first record of the current session, before any other record.
     fn repeats_start(&self, record: &Record) -> bool {
-        self.speaker
+        self.current
             .as_ref()
-            .is_some_and(|s| s.next == 1 && s.seen.get(&record.seq()) == Some(&record.sum()))
+            .is_some_and(|s| s.next == 1 && s.seen.get(&record.seq()) == Some(&record.checksum()))
     }
 
     fn start(&mut self, record: &Record) -> Option<Event> {
-        self.close("another session began inside the case: it hung or was cut off");
+        self.cut_off("another session began inside the case: it hung or was cut off");
         if record.kind() == "host" {
-            self.speaker = Some(Speaker::new(Role::Host, record));
+            self.current = Some(Current::new(Role::Host, record));
             self.fact(record).ok()?;
             return None;
         }
@@ -364,16 +367,16 @@ impl Reader {
             return None;
         };
         let index = (mode == "run").then(|| {
-            self.run.sessions.push(self.in_block(session));
+            self.run.sessions.push(self.with_block(session));
             self.run.sessions.len() - 1
         });
         let role = index.map_or(Role::List, Role::Measure);
-        self.speaker = Some(Speaker::new(role, record));
+        self.current = Some(Current::new(role, record));
         Some(Event::Hello(index))
     }
 
-    /// The session with the fact that says in which block it was measured.
-    fn in_block(&self, mut session: Session) -> Session {
+    /// Adds the fact with the current block, if there is one.
+    fn with_block(&self, mut session: Session) -> Session {
         let block = self.block.iter();
         session
             .facts
@@ -381,45 +384,45 @@ impl Reader {
         session
     }
 
-    /// Whether the record is the session's next one, with or without a gap before it.
+    /// Whether the record comes after all others of the session, possibly after a gap.
     fn in_sequence(&mut self, record: &Record) -> bool {
-        let Some(speaker) = &mut self.speaker else {
+        let Some(current) = &mut self.current else {
             self.run.damage.damaged += 1;
             return false;
         };
         let seq = record.seq();
-        match speaker.seen.insert(seq, record.sum()) {
-            Some(sum) if sum != record.sum() => {
-                // Two records of one number: the start of the second's session was lost.
+        match current.seen.insert(seq, record.checksum()) {
+            Some(sum) if sum != record.checksum() => {
+                // Two different records with the same number: the start of another session was lost.
                 self.run.damage.damaged += 1;
-                self.close("another session began inside the case: it hung or was cut off");
+                self.cut_off("another session began inside the case: it hung or was cut off");
                 return false;
             }
             Some(_) => {
-                self.damaged(&format!("record {seq} came twice"));
+                self.damaged(&format!("record {seq} arrived twice"));
                 return false;
             }
-            None if seq < speaker.next => {
-                self.damaged(&format!("record {seq} came too late"));
+            None if seq < current.next => {
+                self.damaged(&format!("record {seq} arrived too late"));
                 return false;
             }
             None => {}
         }
-        if seq > speaker.next {
+        if seq > current.next {
             self.run.damage.gaps += 1;
-            let missing = format!("records are missing: {} to {}", speaker.next, seq - 1);
-            speaker.spoil(&missing);
+            let missing = format!("records are missing: {} to {}", current.next, seq - 1);
+            current.spoil(&missing);
         }
-        speaker.next = seq.saturating_add(1);
+        current.next = seq.saturating_add(1);
         true
     }
 
-    /// Takes the record as a further piece of the text before it, if it is one.
-    fn goes_on(&mut self, record: &Record) -> bool {
-        let Some(speaker) = &mut self.speaker else {
+    /// If the record continues the text of the record before it, appends its text.
+    fn continues_text(&mut self, record: &Record) -> bool {
+        let Some(current) = &mut self.current else {
             return false;
         };
-        let (Some(mut text), Some(piece)) = (speaker.text.take(), record.raw_text()) else {
+        let (Some(mut text), Some(piece)) = (current.text.take(), record.raw_text()) else {
             return false;
         };
         let same = |(key, value)| key == text.key.0 && value == text.key.1;
@@ -428,14 +431,14 @@ impl Reader {
         }
         text.raw.push_str(piece);
         let decoded = record::decode(&text.raw);
-        match &text.place {
-            Place::Host(i) => self.run.host[*i].value = decoded,
-            Place::Info(s, i) => self.run.sessions[*s].facts[*i].value = decoded,
-            Place::About(i) => self.run.catalog[*i].about = decoded,
-            Place::Title(i) => self.run.catalog[*i].title = decoded,
-            Place::Between(i) => self.run.catalog[*i].between = decoded,
-            Place::Via(i) => self.run.catalog[*i].via = decoded,
-            Place::Reason(replicates) => {
+        match &text.target {
+            Target::Host(i) => self.run.host[*i].value = decoded,
+            Target::Info(s, i) => self.run.sessions[*s].facts[*i].value = decoded,
+            Target::About(i) => self.run.catalog[*i].about = decoded,
+            Target::Title(i) => self.run.catalog[*i].title = decoded,
+            Target::Between(i) => self.run.catalog[*i].between = decoded,
+            Target::Via(i) => self.run.catalog[*i].via = decoded,
+            Target::Reason(replicates) => {
                 for (metric, replicate) in replicates {
                     let outcome = &mut self.run.metrics[*metric].replicates[*replicate].outcome;
                     if let Outcome::Skipped(reason) | Outcome::Failed(reason) = outcome {
@@ -443,56 +446,57 @@ impl Reader {
                     }
                 }
             }
-            Place::Nowhere => {}
+            Target::Ignored => {}
         }
-        speaker.text = Some(text);
+        current.text = Some(text);
         true
     }
 
-    /// Notes the text that the next record may go on with; returns it, decoded.
-    fn text_begins(&mut self, record: &Record, place: Place) -> String {
+    /// Starts a text that the next record may continue. Returns it, decoded.
+    fn start_text(&mut self, record: &Record, target: Target) -> String {
         let (Some(raw), Some((key, value))) = (record.raw_text(), record.text_key()) else {
             return String::new();
         };
-        if let Some(speaker) = &mut self.speaker {
-            speaker.text = Some(Text {
+        if let Some(current) = &mut self.current {
+            current.text = Some(Text {
                 kind: record.kind().to_owned(),
                 key: (key.to_owned(), value.to_owned()),
                 raw: raw.to_owned(),
-                place,
+                target,
             });
         }
         record::decode(raw)
     }
 
+    /// Handles a record that is in sequence and starts no session.
     fn dispatch(&mut self, record: &Record) -> Handled {
-        let Some(speaker) = &mut self.speaker else {
+        let Some(current) = &mut self.current else {
             return Err(Malformed);
         };
-        match (speaker.role, record.kind()) {
+        match (current.role, record.kind()) {
             (Role::Host, "host") => self.fact(record),
             (Role::Host, kind) if kind != "hello" => Ok(None),
             (Role::List | Role::Measure(_), "info" | "bench" | "title" | "between" | "via") => {
-                if speaker.open.is_some() {
+                if current.open.is_some() {
                     return Err(Malformed);
                 }
                 match record.kind() {
                     "info" => self.fact(record),
                     "bench" => self.bench(record),
-                    kind => self.explain(record, kind),
+                    kind => self.describe(record, kind),
                 }
             }
             (Role::List | Role::Measure(_), "bye") => self.bye(record),
             (Role::List | Role::Measure(_), "cut") => {
                 let reason = record.text().unwrap_or_default();
-                self.close(&reason);
+                self.cut_off(&reason);
                 self.cut = Some(reason);
                 Ok(None)
             }
             (Role::Measure(_), "begin") => self.begin(record),
-            (Role::Measure(_), "plan") => speaker.plan(record),
+            (Role::Measure(_), "plan") => current.plan(record),
             (Role::Measure(_), "cold" | "hist" | "stat") => self.samples(record),
-            (Role::Measure(_), "proof") => speaker.proof(record),
+            (Role::Measure(_), "proof") => current.proof(record),
             (Role::Measure(_), "end") => self.end(record),
             (_, "hello" | "host") => Err(Malformed),
             _ => Ok(None),
@@ -502,37 +506,37 @@ impl Reader {
     /// `host` and `info`.
     fn fact(&mut self, record: &Record) -> Handled {
         let name = record.get("name").ok_or(Malformed)?.to_owned();
-        if name == BLOCK && self.speaker.as_ref().is_some_and(|s| s.role == Role::Host) {
+        if name == BLOCK && self.current.as_ref().is_some_and(|s| s.role == Role::Host) {
             self.block = record.text();
-            self.text_begins(record, Place::Nowhere);
+            self.start_text(record, Target::Ignored);
             return Ok(None);
         }
-        let place = match self.speaker.as_ref().map(|s| s.role) {
-            Some(Role::Host) => Place::Host(self.run.host.len()),
-            Some(Role::Measure(s)) => Place::Info(s, self.run.sessions[s].facts.len()),
-            _ => Place::Nowhere,
+        let target = match self.current.as_ref().map(|s| s.role) {
+            Some(Role::Host) => Target::Host(self.run.host.len()),
+            Some(Role::Measure(s)) => Target::Info(s, self.run.sessions[s].facts.len()),
+            _ => Target::Ignored,
         };
-        let facts = match place {
-            Place::Host(_) => Some(&mut self.run.host),
-            Place::Info(s, _) => Some(&mut self.run.sessions[s].facts),
+        let facts = match target {
+            Target::Host(_) => Some(&mut self.run.host),
+            Target::Info(s, _) => Some(&mut self.run.sessions[s].facts),
             _ => None,
         };
         if let Some(facts) = facts {
             let value = record.text().unwrap_or_default();
             facts.push(Fact { name, value });
         }
-        self.text_begins(record, place);
+        self.start_text(record, target);
         Ok(None)
     }
 
     fn bench(&mut self, record: &Record) -> Handled {
         let mut entry = entry(record).ok_or(Malformed)?;
         if self.entries.contains_key(&entry.metric) {
-            self.text_begins(record, Place::Nowhere);
+            self.start_text(record, Target::Ignored);
             return Ok(None);
         }
         let index = self.run.catalog.len();
-        entry.about = self.text_begins(record, Place::About(index));
+        entry.about = self.start_text(record, Target::About(index));
         self.entries.insert(entry.metric.clone(), index);
         self.cases
             .entry(entry.case.clone())
@@ -542,23 +546,23 @@ impl Reader {
         Ok(None)
     }
 
-    /// `title`, `between` and `via`: the first text that comes for a metric stays.
-    fn explain(&mut self, record: &Record, kind: &str) -> Handled {
+    /// `title`, `between` and `via`: the first text for a metric stays.
+    fn describe(&mut self, record: &Record, kind: &str) -> Handled {
         let metric = record.get("metric").ok_or(Malformed)?;
         let Some(&index) = self.entries.get(metric) else {
-            self.text_begins(record, Place::Nowhere);
+            self.start_text(record, Target::Ignored);
             return Ok(None);
         };
-        let (field, place): (fn(&mut Entry) -> &mut String, _) = match kind {
-            "title" => (|e| &mut e.title, Place::Title(index)),
-            "between" => (|e| &mut e.between, Place::Between(index)),
-            _ => (|e| &mut e.via, Place::Via(index)),
+        let (field, target): (fn(&mut Entry) -> &mut String, _) = match kind {
+            "title" => (|e| &mut e.title, Target::Title(index)),
+            "between" => (|e| &mut e.between, Target::Between(index)),
+            _ => (|e| &mut e.via, Target::Via(index)),
         };
         if field(&mut self.run.catalog[index]).is_empty() {
-            let text = self.text_begins(record, place);
+            let text = self.start_text(record, target);
             *field(&mut self.run.catalog[index]) = text;
         } else {
-            self.text_begins(record, Place::Nowhere);
+            self.start_text(record, Target::Ignored);
         }
         Ok(None)
     }
@@ -566,12 +570,12 @@ impl Reader {
     fn begin(&mut self, record: &Record) -> Handled {
         let id = record.get("case").ok_or(Malformed)?;
         let asked = record.number("asked").ok_or(Malformed)?;
-        self.close_case("another case began before its end came");
-        let speaker = self.speaker.as_mut().ok_or(Malformed)?;
-        if speaker.done.contains(id) {
+        self.cut_off_case("the next case began before this one ended");
+        let current = self.current.as_mut().ok_or(Malformed)?;
+        if current.done.contains(id) {
             return Err(Malformed);
         }
-        speaker.open = Some(Case::new(id, asked));
+        current.open = Some(Case::new(id, asked));
         Ok(Some(Event::Begin {
             case: id.to_owned(),
             asked,
@@ -580,7 +584,7 @@ impl Reader {
 
     /// `cold`, `hist` and `stat`.
     fn samples(&mut self, record: &Record) -> Handled {
-        let Some(case) = self.speaker.as_mut().and_then(|s| s.open.as_mut()) else {
+        let Some(case) = self.current.as_mut().and_then(|s| s.open.as_mut()) else {
             return Ok(None);
         };
         let id = record.get("metric").ok_or(Malformed)?;
@@ -595,46 +599,48 @@ impl Reader {
 
     fn end(&mut self, record: &Record) -> Handled {
         let id = record.get("case").ok_or(Malformed)?;
-        let speaker = self.speaker.as_mut().ok_or(Malformed)?;
-        if speaker.open.as_ref().is_some_and(|case| case.id() != id) {
-            self.close_case("its end did not come, that of another case did");
+        let current = self.current.as_mut().ok_or(Malformed)?;
+        if current.open.as_ref().is_some_and(|case| case.id() != id) {
+            self.cut_off_case("another case ended before this one");
         }
-        let speaker = self.speaker.as_mut().ok_or(Malformed)?;
-        let (case, ending) = match speaker.open.take() {
+        let current = self.current.as_mut().ok_or(Malformed)?;
+        let (case, ending) = match current.open.take() {
             Some(case) => (case, Ending::End(record)),
-            // The end of a case that was cut off before, or was not taken.
-            None if speaker.done.contains(id) => return Ok(None),
+            // The case was cut off before, or was repeated and ignored.
+            None if current.done.contains(id) => return Ok(None),
             None => {
-                let reason = "its begin did not arrive".to_owned();
+                let reason = "its begin record is missing".to_owned();
                 (Case::new(id, 0), Ending::CutOff(reason))
             }
         };
-        let replicates = self.conclude(case, &ending);
+        let replicates = self.finish_case(case, &ending);
         let outcome = replicates
             .iter()
             .map(|(metric, i)| &self.run.metrics[*metric].replicates[*i].outcome)
             .find(|outcome| **outcome != Outcome::Ok)
             .cloned()
             .unwrap_or(Outcome::Ok);
-        self.text_begins(record, Place::Reason(replicates));
+        self.start_text(record, Target::Reason(replicates));
         Ok(Some(Event::End {
             case: id.to_owned(),
             outcome,
         }))
     }
 
-    /// Turns a case into a replicate of each of its metrics; returns their places.
-    fn conclude(&mut self, case: Case, ending: &Ending) -> Vec<(usize, usize)> {
-        let Some(speaker) = &mut self.speaker else {
+    /// Adds a replicate of each metric of a case that has ended. Returns the indices of each metric
+    /// and its replicate.
+    fn finish_case(&mut self, case: Case, ending: &Ending) -> Vec<(usize, usize)> {
+        let Some(current) = &mut self.current else {
             return Vec::new();
         };
-        let Role::Measure(session) = speaker.role else {
+        let Role::Measure(session) = current.role else {
             return Vec::new();
         };
         let case_id = case.id().to_owned();
-        speaker.done.insert(case_id.clone());
+        current.done.insert(case_id.clone());
         let mut ids = self.cases.get(&case_id).cloned().unwrap_or_default();
-        // The catalog knows those of this case, and no other case's came.
+        // Metrics outside the catalog. Those in it are in `cases` already, and `samples` rejects
+        // metrics of other cases.
         let others = case.metrics().filter(|id| !self.entries.contains_key(*id));
         ids.extend(others.map(str::to_owned));
         if ids.is_empty() {
@@ -652,7 +658,7 @@ impl Reader {
             });
             let replicates = &mut self.run.metrics[index].replicates;
             if replicates.last().is_some_and(|r| r.session == session) {
-                // Two cases of one session say that they measure this metric.
+                // Two cases of one session claim to measure this metric.
                 self.run.damage.damaged += 1;
                 continue;
             }
@@ -664,8 +670,8 @@ impl Reader {
 
     fn bye(&mut self, record: &Record) -> Handled {
         let records = record.number("records").ok_or(Malformed)?;
-        self.close_case("its end did not come before that of the session");
-        let role = self.speaker.take().map(|s| s.role);
+        self.cut_off_case("the session ended before this case");
+        let role = self.current.take().map(|s| s.role);
         if records != record.seq() {
             self.run.damage.truncated += 1;
         } else if let Some(Role::Measure(session)) = role {
@@ -675,7 +681,7 @@ impl Reader {
     }
 }
 
-/// The mode and what a session is, by its `hello`.
+/// The mode and the session that a `hello` record announces.
 fn hello<'a>(record: &Record<'a>) -> Option<(&'a str, Session)> {
     let mode = record.get("mode")?;
     let hz = record.number("hz")?;
@@ -705,7 +711,7 @@ fn hello<'a>(record: &Record<'a>) -> Option<(&'a str, Session)> {
     ["list", "run"].contains(&mode).then_some((mode, session))
 }
 
-/// An entry of the catalog, without its texts.
+/// The entry of the catalog that a `bench` record describes, without its texts.
 fn entry(record: &Record) -> Option<Entry> {
     let optional = |key| match record.get(key) {
         None => Some(None),
@@ -743,7 +749,7 @@ mod tests {
     use crate::stream::ticks::Ticks;
 
     #[test]
-    fn a_whole_stream_is_read() {
+    fn complete_stream_is_read() {
         let mut script = Script::default();
         let long = "x%\u{20ac} ".repeat(100);
         script
@@ -835,7 +841,7 @@ mod tests {
     }
 
     #[test]
-    fn every_lost_repeated_or_torn_record_costs_its_case_and_no_other() {
+    fn lost_repeated_or_truncated_record_spoils_only_its_case() {
         let mut script = Script::default();
         script.say(HELLO).all(&CASE_B).all(&CASE_A).bye();
         let start = 1 + CASE_B.len();
@@ -846,17 +852,17 @@ mod tests {
                 lines: script.lines.clone(),
             };
             lost.lines.remove(at);
-            let mut torn = Script {
+            let mut truncated = Script {
                 seq: 0,
                 lines: script.lines.clone(),
             };
-            torn.lines[at].pop();
+            truncated.lines[at].pop();
             let mut twice = Script {
                 seq: 0,
                 lines: script.lines.clone(),
             };
             twice.lines.insert(at, script.lines[at].clone());
-            for (fault, script) in [("lost", lost), ("torn", torn), ("twice", twice)] {
+            for (fault, script) in [("lost", lost), ("truncated", truncated), ("twice", twice)] {
                 let run = script.read();
                 assert_eq!(*outcome(&run, "b.one"), Outcome::Ok);
                 let repeated_end = fault == "twice" && at == end;
@@ -874,7 +880,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_twice_in_a_session_counts_once() {
+    fn repeated_case_counts_once() {
         let again = changed(3, &["hist metric=a 1:3"]);
         let run = run_of(&[&CASE_A, &again, &CASE_B]);
         assert_eq!(*outcome(&run, "a"), Outcome::Ok);
@@ -885,7 +891,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_whose_start_is_lost_is_not_taken_for_the_one_before() {
+    fn session_without_start_is_not_merged_into_the_previous() {
         let mut script = Script::default();
         script.say(HELLO).all(&CASE_A);
         script.seq = 1;
@@ -897,7 +903,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_costs_the_open_case_and_says_why() {
+    fn cut_spoils_the_open_case_with_its_reason() {
         let mut script = Script::default();
         script.say(HELLO).all(&CASE_B).all(&CASE_A[..4]);
         script.say("cut | no record for 10 s: killed");
@@ -913,7 +919,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bye_that_counts_otherwise_truncates_the_session() {
+    fn bye_with_wrong_count_truncates_the_session() {
         let mut script = Script::default();
         script.say(HELLO).all(&CASE_A).say("bye records=7");
         let run = script.read();
@@ -922,7 +928,7 @@ mod tests {
     }
 
     #[test]
-    fn log_text_is_counted_and_of_no_effect() {
+    fn log_text_is_counted_and_ignored() {
         let mut script = Script::default();
         script.say(HELLO).all(&CASE_A).bye();
         let lines: Vec<_> = script
@@ -948,13 +954,14 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_refused_by_name() {
+    fn unsupported_version_is_named() {
         let body = "@km2 0 hello port=fake";
         let line = format!("{body} *{:08x}", crc32fast::hash(body.as_bytes()));
         let mut reader = Reader::new();
-        let refused = Refused { version: 2 };
-        assert_eq!(reader.line(line.as_bytes()), Some(Event::Refused(refused)));
-        assert_eq!(reader.refused(), Some(refused));
-        assert!(refused.to_string().contains("@km2"));
+        let unsupported = UnsupportedVersion { version: 2 };
+        let event = Event::Unsupported(unsupported);
+        assert_eq!(reader.line(line.as_bytes()), Some(event));
+        assert_eq!(reader.unsupported(), Some(unsupported));
+        assert!(unsupported.to_string().contains("@km2"));
     }
 }

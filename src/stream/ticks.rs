@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Time as the agent's clock counts it.
+//! Durations in ticks of the agent's clock.
 
-/// A span of time in the agent's own clock, an integer to the last step.
+/// A duration in ticks of the agent's clock. It stays an integer until it is shown.
 ///
-/// The unit is the session's [`Clock::unit`](crate::stream::run::Clock::unit): cycles of a counter, or executed
-/// instructions.
+/// [`Clock::unit`](crate::stream::run::Clock::unit) of the session says what a tick is: a cycle of a
+/// counter or an executed instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticks(pub u64);
