@@ -504,7 +504,7 @@ fn an_agent_that_the_kernel_kills_for_memory_is_said_to_be() {
     let folder = group.path().to_owned();
     until("the group is not empty", || fs::remove_dir(&folder).is_ok());
     let reason = format!(
-        "signal 9 (SIGKILL) ended the agent: its control group had no memory left \
+        "signal 9 (SIGKILL) ended the agent: its control group ran out of memory \
          ({}, limit 33,554,432 bytes)",
         folder.display()
     );

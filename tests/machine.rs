@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The machine and its doctor, on trees of files that stand for other machines.
+//! The machine and its doctor, on file trees that represent other machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,9 +16,9 @@ use kernmark::machine::{facts, Machine};
 use kernmark::report::doctor::render;
 use kernmark::report::terminal::{BarStyle, Colour, Style};
 
-/// The root of a machine, unpacked once from `tests/fixtures/NAME.tree`.
+/// The root directory of a machine, unpacked once from `tests/fixtures/NAME.tree`.
 ///
-/// In a tree a line `== PATH` begins a file; what ends in `.gz` is compressed.
+/// In a tree, a line `== PATH` begins a file. Files named `*.gz` are compressed.
 fn fixture(name: &str) -> PathBuf {
     static UNPACKED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let root = Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -70,7 +70,7 @@ fn diagnose(name: &str) -> Vec<Finding> {
     examine(&Machine::read(&fixture(name)), &probes)
 }
 
-/// The worst level of a topic.
+/// The worst level among the findings of a topic.
 fn level(findings: &[Finding], topic: &str) -> Option<Level> {
     findings
         .iter()
@@ -198,7 +198,7 @@ fn facts_of_a_laptop() {
     for absent in ["hypervisor", "container", "cgroup_quota", "cpus_isolated"] {
         assert!(
             !facts.contains_key(absent),
-            "{absent} is not on this machine"
+            "{absent} does not apply to this machine"
         );
     }
 }
@@ -236,7 +236,7 @@ fn facts_of_an_isolated_machine() {
 }
 
 #[test]
-fn a_fact_that_cannot_be_read_is_absent() {
+fn unreadable_facts_are_absent() {
     let container = facts_of("container");
     let names: Vec<&str> = container.keys().map(String::as_str).collect();
     assert_eq!(
@@ -256,7 +256,7 @@ fn a_fact_that_cannot_be_read_is_absent() {
 }
 
 #[test]
-fn nothing_that_identifies_a_machine_is_a_fact() {
+fn facts_do_not_identify_the_machine() {
     for name in ["laptop", "vm", "isolated", "container"] {
         for (fact, value) in facts_of(name) {
             for private in [
@@ -273,7 +273,7 @@ fn nothing_that_identifies_a_machine_is_a_fact() {
 }
 
 #[test]
-fn the_digest_of_the_configuration_is_that_of_its_text() {
+fn config_digest_is_that_of_its_text() {
     let facts = facts_of("vm");
     let text = fs::read(fixture("vm").join("boot/config-5.15.0-105-generic")).unwrap();
     let crc32 = crc32fast::hash(&text);
@@ -291,7 +291,7 @@ fn the_digest_of_the_configuration_is_that_of_its_text() {
 }
 
 #[test]
-fn cpus_that_differ_are_told_apart() {
+fn differing_cpus_are_listed_separately() {
     let changed = Changed::new(
         "laptop",
         "governors",
@@ -306,7 +306,7 @@ fn cpus_that_differ_are_told_apart() {
 }
 
 #[test]
-fn live_preemption_wins_over_command_line_and_build() {
+fn live_preemption_overrides_command_line_and_build() {
     let line = ("proc/cmdline", Some("preempt=full quiet -- preempt=none\n"));
     let readable = (
         "sys/kernel/debug/sched/preempt",
@@ -335,19 +335,19 @@ fn activity_is_the_difference_of_two_snapshots() {
     assert_eq!(name, "web (main) x");
     assert!(
         (share - 1.2).abs() < 1e-9,
-        "24 ticks of 20 on four CPUs, {share}"
+        "24 of 20 ticks on four CPUs: {share}"
     );
 }
 
 #[test]
-fn the_process_itself_is_not_other_work() {
+fn own_process_is_not_other_work() {
     let before = Snapshot::read(&fixture("laptop"), 77);
     let after = Snapshot::read(&fixture("laptop-later"), 77);
     assert!(Activity::between(&before, &after).processes.is_empty());
 }
 
 #[test]
-fn a_laptop_is_full_of_warnings() {
+fn laptop_gets_many_warnings() {
     let findings = diagnose("laptop");
     let expected = [
         ("other work", Level::Warning),
@@ -379,7 +379,7 @@ fn a_laptop_is_full_of_warnings() {
 }
 
 #[test]
-fn a_virtual_machine_with_steal_a_quota_and_a_sanitiser() {
+fn virtual_machine_with_steal_quota_and_sanitiser() {
     let findings = diagnose("vm");
     let expected = [
         ("kernel debugging", Level::Blocking),
@@ -410,7 +410,9 @@ fn a_virtual_machine_with_steal_a_quota_and_a_sanitiser() {
         .starts_with(&format!("echo -1 | sudo tee {file}")));
     let steal = find("steal");
     assert!(
-        steal.what.contains("20.0 % of the CPU time just watched"),
+        steal
+            .what
+            .contains("20.0 % of the CPU time during this check"),
         "{}",
         steal.what
     );
@@ -420,7 +422,7 @@ fn a_virtual_machine_with_steal_a_quota_and_a_sanitiser() {
 }
 
 #[test]
-fn an_isolated_machine_has_nothing_to_warn_of() {
+fn isolated_machine_gets_no_warnings() {
     let findings = diagnose("isolated");
     let worse: Vec<&Finding> = findings
         .iter()
@@ -441,7 +443,7 @@ fn an_isolated_machine_has_nothing_to_warn_of() {
 }
 
 #[test]
-fn a_container_that_shows_nothing() {
+fn container_that_shows_nothing() {
     let findings = diagnose("container");
     let expected = [
         ("container", Level::Note),
@@ -472,13 +474,13 @@ fn a_container_that_shows_nothing() {
 }
 
 #[test]
-fn a_machine_without_proc_is_blocking() {
+fn machine_without_proc_is_blocking() {
     let findings = diagnose("no such folder");
     assert_eq!(level(&findings, "privilege"), Some(Level::Blocking));
 }
 
-/// A machine, a file of it, what is written there, a topic and the level it turns to.
-const TURNS: &[(&str, &str, &str, &str, Level)] = &[
+/// A machine, one of its files, the text written to it, a topic and its new level.
+const LEVEL_CHANGES: &[(&str, &str, &str, &str, Level)] = &[
     (
         "laptop",
         "sys/devices/system/cpu/intel_pstate/no_turbo",
@@ -643,13 +645,13 @@ const TURNS: &[(&str, &str, &str, &str, Level)] = &[
 ];
 
 #[test]
-fn findings_follow_the_files_they_are_read_from() {
-    for (index, (name, file, text, topic, expected)) in TURNS.iter().enumerate() {
+fn findings_depend_on_their_files() {
+    for (index, (name, file, text, topic, expected)) in LEVEL_CHANGES.iter().enumerate() {
         let before = level(
             &Changed::new(name, &format!("same{index}"), &[]).diagnose(),
             topic,
         );
-        let changed = Changed::new(name, &format!("turn{index}"), &[(file, Some(text))]);
+        let changed = Changed::new(name, &format!("changed{index}"), &[(file, Some(text))]);
         let after = level(&changed.diagnose(), topic);
         assert_eq!(after, Some(*expected), "{name}: {file} = {text}");
         assert_ne!(before, after, "{name}: {topic} does not depend on {file}");
@@ -657,7 +659,7 @@ fn findings_follow_the_files_they_are_read_from() {
 }
 
 #[test]
-fn a_priority_limit_below_what_the_agent_asks_for_does_not_permit() {
+fn too_low_priority_limit_is_a_warning() {
     let low = ("proc/self/limits", Some("Max realtime priority 2 2"));
     let changed = Changed::new("container", "low", &[low]);
     assert_eq!(
@@ -667,7 +669,7 @@ fn a_priority_limit_below_what_the_agent_asks_for_does_not_permit() {
 }
 
 #[test]
-fn mains_power_ends_the_warning_of_the_battery() {
+fn mains_power_removes_battery_warning() {
     let connected = Changed::new(
         "laptop",
         "mains",
@@ -678,7 +680,7 @@ fn mains_power_ends_the_warning_of_the_battery() {
 }
 
 #[test]
-fn what_the_kernel_answers_outweighs_what_permissions_promise() {
+fn probe_overrides_permissions() {
     let machine = Machine::read(&fixture("isolated"));
     let ask = |realtime| {
         let probes = Probes {
@@ -695,7 +697,7 @@ fn what_the_kernel_answers_outweighs_what_permissions_promise() {
 }
 
 #[test]
-fn the_worst_comes_first_and_every_warning_says_what_to_do() {
+fn worst_findings_come_first_and_warnings_have_remedies() {
     for name in ["laptop", "vm", "isolated", "container"] {
         let findings = diagnose(name);
         assert!(
@@ -717,7 +719,7 @@ fn the_worst_comes_first_and_every_warning_says_what_to_do() {
 }
 
 #[test]
-fn lines_are_wrapped_unless_a_word_is_too_long() {
+fn lines_are_wrapped_except_long_words() {
     for name in ["laptop", "vm", "isolated", "container"] {
         for width in [60, 80, 120] {
             for line in render(&diagnose(name), &style(width, Colour::Never)).lines() {
@@ -733,7 +735,7 @@ fn lines_are_wrapped_unless_a_word_is_too_long() {
 }
 
 #[test]
-fn a_report_is_laid_out_as_documented() {
+fn report_layout_is_as_documented() {
     let findings = [
         Finding {
             topic: "frequency",
@@ -785,11 +787,11 @@ fn this_machine_can_be_examined() {
         let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
         assert_eq!(machine.kernel_release.as_deref(), Some(release.trim()));
         assert!(machine
-            .measured()
+            .measured_cpu()
             .is_some_and(|cpu| machine.online.contains(&cpu)));
         assert!(activity.since_boot.total > 0);
         assert!(level(&findings, "privilege").is_some());
     } else {
-        eprintln!("NOT RUN: the machine is not Linux");
+        eprintln!("SKIPPED: this machine does not run Linux");
     }
 }

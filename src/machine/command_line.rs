@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The kernel's command line without what can identify a machine.
+//! Hides private data in the kernel's command line: the line in, a line that can be published out.
 
-/// Kernel parameters whose values say nothing about speed and can identify a machine.
+/// Kernel parameters whose values can identify a machine and do not affect speed.
 const PRIVATE_PARAMETERS: &[&str] = &[
     "root",
     "resume",
@@ -15,7 +15,7 @@ const PRIVATE_PARAMETERS: &[&str] = &[
     "hostname",
 ];
 
-/// Parts of parameter names whose values are private too.
+/// Parameters with one of these in their name have private values too.
 const PRIVATE_PARTS: &[&str] = &[
     "uuid",
     "luks",
@@ -28,7 +28,7 @@ const PRIVATE_PARTS: &[&str] = &[
     "credential",
 ];
 
-/// Drops the arguments of init and hides values that can identify a machine.
+/// Drops the arguments of init and replaces private values by `(hidden)`.
 pub fn public_command_line(line: &str) -> String {
     line.split_whitespace()
         .take_while(|&word| word != "--")

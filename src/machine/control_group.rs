@@ -1,35 +1,38 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The control groups of a process: the bound on its CPU time, and whether its memory ran out.
+//! The control groups of a process: its CPU quota, and whether its group ran out of memory.
+//!
+//! `/proc` and the mounted control groups in, [`Quota`] and [`MemoryGroup`] out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Quota, Tree};
+use super::{Quota, Root};
 use crate::base::number::count;
 
-/// Where a controller of control groups is mounted, and this process's group in it.
+/// The mount point of a control group hierarchy, and the group of a process in it.
 pub struct Group {
     mount: PathBuf,
     path: PathBuf,
 }
 
 impl Group {
-    /// The group and its parents up to the mount, innermost first.
-    pub fn lineage(&self) -> impl Iterator<Item = PathBuf> + '_ {
+    /// The folders of the group and its parents up to the mount point, innermost first.
+    pub fn folders(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let inside = self.path.strip_prefix("/").unwrap_or(&self.path);
         inside.ancestors().map(|folder| self.mount.join(folder))
     }
 }
 
-/// The group of this process, of version 1 that holds `controller`, or of version 2 for `None`.
-pub fn read_group(tree: &Tree, controller: Option<&str>) -> Option<Group> {
-    group_of(tree, "self", controller)
+/// The group of this process: in the version 1 hierarchy with `controller`, or in version 2 for
+/// `None`.
+pub fn read_group(root: &Root, controller: Option<&str>) -> Option<Group> {
+    group_of(root, "self", controller)
 }
 
-/// The group of a process, as [`read_group`].
-fn group_of(tree: &Tree, process: &str, controller: Option<&str>) -> Option<Group> {
-    let mounts = tree.text("proc/self/mounts")?;
+/// The group of any process. See [`read_group`].
+fn group_of(root: &Root, process: &str, controller: Option<&str>) -> Option<Group> {
+    let mounts = root.text("proc/self/mounts")?;
     let mount = mounts.lines().find_map(|line| {
         let mut words = line.split(' ').skip(1);
         let (folder, kind, options) = (words.next()?, words.next()?, words.next()?);
@@ -39,7 +42,7 @@ fn group_of(tree: &Tree, process: &str, controller: Option<&str>) -> Option<Grou
         };
         wanted.then(|| PathBuf::from(folder))
     })?;
-    let groups = tree.text(format!("proc/{process}/cgroup"))?;
+    let groups = root.text(format!("proc/{process}/cgroup"))?;
     let path = groups.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next()?, parts.next()?);
@@ -52,55 +55,58 @@ fn group_of(tree: &Tree, process: &str, controller: Option<&str>) -> Option<Grou
     Some(Group { mount, path })
 }
 
-/// The control group of a process that bounds its memory, and how often the kernel had killed a
-/// process of it for want of memory when it was looked up.
+/// The control group that limits the memory of a process, and the number of its processes that the
+/// kernel had killed for lack of memory when it was looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryGroup {
     folder: PathBuf,
-    /// Its file that counts such processes, and its limit in bytes where it has one.
+    /// The name of the file with the kill count.
     counter: &'static str,
+    /// Limit in bytes, if there is one.
     limit: Option<u64>,
+    /// The kill count when the group was looked up.
     killed: u64,
 }
 
-/// Version 1 writes no limit as the most that fits into a register, less a page.
-const UNBOUNDED: u64 = 1 << 62;
+/// Version 1 reports "no limit" as the largest integer minus a page. Limits from here on are none.
+const UNLIMITED: u64 = 1 << 62;
 
 impl MemoryGroup {
-    /// The group that a process is in now; `None` where the kernel does not tell.
+    /// The current group of a process. `None` if the kernel does not show it.
     #[must_use]
     pub fn of(process: u32) -> Option<Self> {
-        let tree = Tree(Path::new("/"));
+        let root = Root(Path::new("/"));
         let process = process.to_string();
-        let (group, counter, limit) = match group_of(&tree, &process, Some("memory")) {
+        let (group, counter, limit) = match group_of(&root, &process, Some("memory")) {
             Some(group) => (group, "memory.oom_control", "memory.limit_in_bytes"),
             None => (
-                group_of(&tree, &process, None)?,
+                group_of(&root, &process, None)?,
                 "memory.events",
                 "memory.max",
             ),
         };
-        let folder = group.lineage().next()?;
+        let folder = group.folders().next()?;
         Some(MemoryGroup {
-            killed: kills(&folder.join(counter))?,
-            limit: tree
+            killed: oom_kills(&folder.join(counter))?,
+            limit: root
                 .number(folder.join(limit))
-                .filter(|limit| *limit < UNBOUNDED),
+                .filter(|limit| *limit < UNLIMITED),
             folder,
             counter,
         })
     }
 
-    /// That its memory was used up since then, where it was: the group and its limit.
+    /// A message with the group and its limit if the kernel has killed one of its processes for lack
+    /// of memory since the group was looked up. Otherwise `None`.
     #[must_use]
     pub fn exhausted(&self) -> Option<String> {
-        let killed = kills(&self.folder.join(self.counter))?;
+        let killed = oom_kills(&self.folder.join(self.counter))?;
         let limit = self
             .limit
             .map(|limit| format!(", limit {} bytes", count(limit)));
         (killed > self.killed).then(|| {
             format!(
-                "its control group had no memory left ({}{})",
+                "its control group ran out of memory ({}{})",
                 self.folder.display(),
                 limit.unwrap_or_default()
             )
@@ -108,34 +114,34 @@ impl MemoryGroup {
     }
 }
 
-/// How many processes the kernel has killed for want of memory, by the file of a control group.
-fn kills(counter: &Path) -> Option<u64> {
+/// The number of processes that the kernel has killed for lack of memory, from a control group's file.
+fn oom_kills(counter: &Path) -> Option<u64> {
     let text = fs::read_to_string(counter).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
     line?.trim().parse().ok()
 }
 
-pub fn read_quota(tree: &Tree) -> Option<Quota> {
+pub fn read_quota(root: &Root) -> Option<Quota> {
     let mut quotas = Vec::new();
-    if let Some(group) = read_group(tree, None) {
-        quotas.extend(group.lineage().filter_map(|folder| {
+    if let Some(group) = read_group(root, None) {
+        quotas.extend(group.folders().filter_map(|folder| {
             let file = folder.join("cpu.max");
-            let text = tree.text(&file)?;
+            let text = root.text(&file)?;
             let (quota, period) = text.split_once(' ')?;
             quota_of(
-                tree,
+                root,
                 &folder,
                 file,
                 (quota.parse().ok()?, period.parse().ok()?),
             )
         }));
     }
-    if let Some(group) = read_group(tree, Some("cpu")) {
-        quotas.extend(group.lineage().filter_map(|folder| {
+    if let Some(group) = read_group(root, Some("cpu")) {
+        quotas.extend(group.folders().filter_map(|folder| {
             let file = folder.join("cpu.cfs_quota_us");
-            let quota = tree.number(&file)?;
-            let period = tree.number(folder.join("cpu.cfs_period_us"))?;
-            quota_of(tree, &folder, file, (quota, period))
+            let quota = root.number(&file)?;
+            let period = root.number(folder.join("cpu.cfs_period_us"))?;
+            quota_of(root, &folder, file, (quota, period))
         }));
     }
     quotas
@@ -144,12 +150,12 @@ pub fn read_quota(tree: &Tree) -> Option<Quota> {
 }
 
 fn quota_of(
-    tree: &Tree,
+    root: &Root,
     folder: &Path,
     file: PathBuf,
     (quota_us, period_us): (u64, u64),
 ) -> Option<Quota> {
-    let throttled = tree.text(folder.join("cpu.stat")).and_then(|text| {
+    let throttled = root.text(folder.join("cpu.stat")).and_then(|text| {
         text.lines()
             .find_map(|line| line.strip_prefix("nr_throttled "))?
             .parse()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A [`Machine`] as the facts that a saved run holds.
+//! The facts about a machine that a saved run contains: a [`Machine`] in, [`Fact`]s out.
 
 use super::{format_cpu_list, Cpu, KernelConfig, Machine, Switch};
 use crate::stream::run::Fact;
 
-/// Kernel configuration options that change what a primitive costs: whole names.
+/// Kernel configuration options that affect the cost of primitives, by full name.
 const OPTIONS: &[&str] = &[
     "HZ",
     "AUDIT",
@@ -32,7 +32,7 @@ const OPTIONS: &[&str] = &[
     "TRANSPARENT_HUGEPAGE_ALWAYS",
 ];
 
-/// Kernel configuration options that change what a primitive costs: how names begin.
+/// Kernel configuration options that affect the cost of primitives, by start of name.
 const OPTION_FAMILIES: &[&str] = &[
     "PREEMPT",
     "HZ_",
@@ -61,12 +61,12 @@ const OPTION_FAMILIES: &[&str] = &[
     "CPU_FREQ_DEFAULT_GOV",
 ];
 
-/// Options of those families that cost nothing while the kernel runs.
-const OPTION_NOISE: &[&str] = &["DEBUG_INFO", "DEBUG_FS", "DEBUG_BUGVERBOSE"];
+/// Options of those families without cost at run time.
+const FREE_OPTIONS: &[&str] = &["DEBUG_INFO", "DEBUG_FS", "DEBUG_BUGVERBOSE"];
 
-/// The machine as the `host` records of a saved run tell it, the tool's version first.
+/// The facts for the `host` records of a saved run. The tool's version comes first.
 ///
-/// A value is plain text; a fact that the machine does not show is left out.
+/// Values are plain text. Facts that the machine does not show are left out.
 #[must_use]
 pub fn facts(machine: &Machine) -> Vec<Fact> {
     let mut facts = Facts(Vec::new());
@@ -138,7 +138,10 @@ fn kernel_facts(facts: &mut Facts, machine: &Machine) {
                 config.crc32, config.bytes
             )),
         );
-        facts.add("kernel_config_options", Some(relevant(config).join(" ")));
+        facts.add(
+            "kernel_config_options",
+            Some(relevant_options(config).join(" ")),
+        );
     }
     facts.add(
         "preemption",
@@ -204,7 +207,7 @@ fn cpu_facts(facts: &mut Facts, machine: &Machine) {
     );
 }
 
-/// A value of each allowed CPU: one word where all agree, else `0-3:word 4-7:word`.
+/// A value of all allowed CPUs: one word if they agree, otherwise `0-3:word 4-7:word`.
 fn per_cpu(machine: &Machine, value: impl Fn(&Cpu) -> Option<String>) -> Option<String> {
     let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
     for (&number, cpu) in &machine.cpus {
@@ -227,8 +230,8 @@ fn per_cpu(machine: &Machine, value: impl Fn(&Cpu) -> Option<String>) -> Option<
     }
 }
 
-/// The options that change what a primitive costs, `NAME=value`.
-fn relevant(config: &KernelConfig) -> Vec<String> {
+/// The options that affect the cost of primitives, as `NAME=value`.
+fn relevant_options(config: &KernelConfig) -> Vec<String> {
     config
         .options
         .iter()
@@ -240,5 +243,5 @@ fn relevant(config: &KernelConfig) -> Vec<String> {
 fn is_relevant(option: &str) -> bool {
     OPTIONS.contains(&option)
         || (OPTION_FAMILIES.iter().any(|f| option.starts_with(f))
-            && !OPTION_NOISE.iter().any(|noise| option.starts_with(noise)))
+            && !FREE_OPTIONS.iter().any(|free| option.starts_with(free)))
 }

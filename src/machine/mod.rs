@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The machine a run was made on, read from `/proc`, `/sys` and `/etc`.
+//! The machine that a run is made on: `/proc`, `/sys` and `/etc` in, a [`Machine`] out, and from it the
+//! facts of a saved run ([`facts()`]) and the findings of the [`doctor`].
 //!
-//! Everything is read below a root directory, so a test can hand in a tree of
-//! its own. What a machine does not show is absent, never an error. Neither a
-//! host name nor a user name nor a serial number is read; values of kernel
-//! parameters that can identify a machine are replaced.
+//! All files are read below a root directory, so tests can supply their own. Anything that a machine
+//! does not show is absent and never an error. Host names, user names and serial numbers are not
+//! read, and values of kernel parameters that can identify a machine are replaced.
 
 mod command_line;
 mod control_group;
@@ -23,24 +23,24 @@ use std::path::{Path, PathBuf};
 use command_line::public_command_line;
 use control_group::{read_group, read_quota};
 
-/// The effective capability to choose real-time scheduling.
+/// The capability to use real-time scheduling. Its bit number.
 const CAP_SYS_NICE: u32 = 23;
-/// The effective capability to lock any amount of memory.
+/// The capability to lock any amount of memory. Its bit number.
 const CAP_IPC_LOCK: u32 = 14;
 
-/// The configuration a kernel was built with.
+/// The configuration that a kernel was built with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelConfig {
-    /// CRC-32 of the text, as `gzip -lv /proc/config.gz` shows it.
+    /// CRC-32 of its text. `gzip -lv /proc/config.gz` shows the same value.
     pub crc32: u32,
-    /// Length of the text in bytes.
+    /// Length of its text in bytes.
     pub bytes: usize,
-    /// Every option that is set, without `CONFIG_`, and its value.
+    /// The value of every option that is set. Names are without `CONFIG_`.
     pub options: BTreeMap<String, String>,
 }
 
 impl KernelConfig {
-    /// Whether an option (without `CONFIG_`) is built in.
+    /// Whether an option is `y`. The name is without `CONFIG_`.
     #[must_use]
     pub fn enabled(&self, option: &str) -> bool {
         self.options.get(option).is_some_and(|value| value == "y")
@@ -60,29 +60,29 @@ impl KernelConfig {
     }
 }
 
-/// What one CPU says about its frequency.
+/// The frequency settings of one CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frequency {
     /// `performance`, `powersave`, `schedutil` ...
     pub governor: Option<String>,
     /// `intel_pstate`, `amd-pstate-epp`, `acpi-cpufreq` ...
     pub driver: Option<String>,
-    /// The driver's hint between speed and energy.
+    /// The preference between performance and energy, for drivers that have it.
     pub preference: Option<String>,
-    /// Lowest frequency allowed, kHz.
+    /// Lowest allowed frequency in kHz.
     pub lowest_khz: Option<u64>,
-    /// Highest frequency allowed, kHz.
+    /// Highest allowed frequency in kHz.
     pub highest_khz: Option<u64>,
 }
 
-/// A state that a CPU without work can enter.
+/// A state that an idle CPU can enter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleState {
     /// `POLL`, `C1`, `C6` ...
     pub name: String,
-    /// Time to leave it, microseconds.
+    /// Exit latency in microseconds.
     pub latency_us: u64,
-    /// Whether the kernel may choose it.
+    /// Whether the kernel may use it.
     pub state: Switch,
 }
 
@@ -95,20 +95,20 @@ pub enum Switch {
     Off,
 }
 
-/// What one CPU tells of itself.
+/// Settings and counters of one CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpu {
     /// Its frequency settings.
     pub frequency: Frequency,
-    /// All hardware threads of its core, itself included.
+    /// All hardware threads of its core, including itself.
     pub siblings: Vec<u32>,
-    /// The idle states, shallowest first.
+    /// Its idle states, shortest exit latency first.
     pub idle: Vec<IdleState>,
-    /// How often heat slowed the core or its package since boot.
+    /// How often the core or its package was thermally throttled since boot.
     pub throttled: Option<u64>,
 }
 
-/// A limit of a resource.
+/// A resource limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// No limit.
@@ -136,28 +136,28 @@ impl std::fmt::Display for Limit {
     }
 }
 
-/// A bound on the CPU time of this process's control group.
+/// A limit on the CPU time of this process's control group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// CPU time allowed in each period, microseconds.
+    /// CPU time allowed per period, in microseconds.
     pub quota_us: u64,
-    /// Length of a period, microseconds, above 0.
+    /// Length of a period in microseconds, above 0.
     pub period_us: u64,
-    /// The file that sets it, as the process sees it.
+    /// The file that sets it, as this process sees it.
     pub file: PathBuf,
-    /// How often it stopped the group since the group was made.
+    /// How often it stopped the group since the group was created.
     pub throttled: Option<u64>,
 }
 
 impl Quota {
-    /// How many CPUs it is worth.
+    /// The limit as a number of CPUs.
     #[must_use]
     pub fn cpus(&self) -> f64 {
         self.quota_us as f64 / self.period_us as f64
     }
 }
 
-/// How preemptible the kernel is, and where that was read.
+/// The preemption mode of the kernel, and its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preemption {
     /// `none`, `voluntary`, `full`, `lazy` or `rt`.
@@ -166,33 +166,33 @@ pub struct Preemption {
     pub source: &'static str,
 }
 
-/// What a process may do, from `/proc/self`.
+/// The permissions and limits of this process, from `/proc/self`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
-    /// Effective user id is 0.
+    /// Whether the effective user id is 0.
     pub root: Option<bool>,
-    /// Effective capabilities, a bit each.
+    /// Effective capabilities, one bit each.
     pub capabilities: u64,
-    /// Mode of the system call filter: 0 none, 1 strict, 2 filter.
+    /// Seccomp mode: 0 none, 1 strict, 2 filter.
     pub seccomp: Option<u64>,
-    /// Highest real-time priority, soft limit.
+    /// Highest real-time priority (soft limit).
     pub rtprio: Option<Limit>,
-    /// Longest run at real-time priority without a sleep, microseconds, soft limit.
+    /// Longest run at real-time priority without sleeping, in microseconds (soft limit).
     pub rttime: Option<Limit>,
-    /// Memory that may be locked, bytes, soft limit.
+    /// Memory that can be locked, in bytes (soft limit).
     pub memlock: Option<Limit>,
-    /// Real-time CPU time of the control group in each period, microseconds, and
-    /// the file that sets it; only where the kernel groups real-time threads.
+    /// Real-time CPU time of the control group per period, in microseconds, and the file that sets
+    /// it. Only if the kernel schedules real-time threads by group.
     pub group_rt_runtime_us: Option<(i64, PathBuf)>,
 }
 
 impl Permissions {
-    /// Whether a capability is in effect.
+    /// Whether a capability is effective.
     fn may(&self, capability: u32) -> bool {
         self.capabilities >> capability & 1 == 1
     }
 
-    /// Whether it may set real-time priorities of any height (`CAP_SYS_NICE`).
+    /// Whether it may use any real-time priority (`CAP_SYS_NICE`).
     #[must_use]
     pub fn may_raise_priority(&self) -> bool {
         self.may(CAP_SYS_NICE)
@@ -205,7 +205,7 @@ impl Permissions {
     }
 }
 
-/// All that is known of a machine.
+/// Everything known about a machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
     /// `Linux`.
@@ -216,13 +216,13 @@ pub struct Machine {
     pub kernel_version: Option<String>,
     /// Such as `x86_64`.
     pub arch: Option<String>,
-    /// Parameters of the kernel, private values replaced, without those of init.
+    /// Parameters of the kernel, without those of init. Private values are replaced.
     pub command_line: Option<String>,
-    /// How the kernel was built.
+    /// The kernel's build configuration.
     pub config: Option<KernelConfig>,
-    /// How preemptible it is.
+    /// The kernel's preemption mode.
     pub preemption: Option<Preemption>,
-    /// Each known processor vulnerability and what the kernel does about it.
+    /// The kernel's mitigation of each known processor vulnerability.
     pub vulnerabilities: BTreeMap<String, String>,
     /// Model name of the first CPU.
     pub cpu_model: Option<String>,
@@ -232,53 +232,53 @@ pub struct Machine {
     pub microcode: Option<String>,
     /// Features of the first CPU.
     pub cpu_flags: BTreeSet<String>,
-    /// CPUs that are on.
+    /// CPUs that are online.
     pub online: Vec<u32>,
     /// CPUs this process may use.
     pub allowed: Vec<u32>,
-    /// CPUs kept free of other work at boot (`isolcpus=`).
+    /// CPUs isolated from the scheduler at boot (`isolcpus=`).
     pub isolated: Vec<u32>,
-    /// CPUs without a periodic tick while one thread runs (`nohz_full=`).
+    /// CPUs without a periodic tick while they run a single thread (`nohz_full=`).
     pub tickless: Vec<u32>,
-    /// Whether cores run more than one hardware thread: `on`, `off`, `notsupported` ...
+    /// Simultaneous multithreading: `on`, `off`, `notsupported` ...
     pub smt: Option<String>,
-    /// Every allowed CPU.
+    /// The allowed CPUs by number.
     pub cpus: BTreeMap<u32, Cpu>,
-    /// Whether CPUs may exceed their nominal frequency, and the file that says so.
+    /// Whether CPUs may exceed their nominal frequency, and the file that controls it.
     pub boost: Option<(Switch, PathBuf)>,
     /// The clock source in use.
     pub clock_source: Option<String>,
-    /// The clock sources to choose from.
+    /// The available clock sources.
     pub clock_sources: Vec<String>,
-    /// The driver of idle states.
+    /// The driver of the idle states.
     pub idle_driver: Option<String>,
-    /// The name of the hypervisor, or `unknown` where only the processor tells of one.
+    /// The name of the hypervisor, or `unknown` if only the processor reports one.
     pub hypervisor: Option<String>,
-    /// The manager of the container this runs in, and what gives it away.
+    /// The manager of the container that this runs in, and how it was recognised.
     pub container: Option<String>,
-    /// Maker and product of the machine.
+    /// Vendor and product name of the machine.
     pub product: Option<String>,
     /// Mean number of runnable threads over 1, 5 and 15 minutes.
     pub load: Option<[f64; 3]>,
-    /// Memory, KiB.
+    /// Memory in KiB.
     pub memory_kib: Option<u64>,
-    /// Memory available without swapping, KiB.
+    /// Memory available without swapping, in KiB.
     pub memory_available_kib: Option<u64>,
-    /// The strictest bound on CPU time.
+    /// The strictest limit on CPU time.
     pub quota: Option<Quota>,
-    /// What this process may do.
+    /// The permissions of this process.
     pub permissions: Permissions,
-    /// Settings under `/proc/sys/kernel` that are integers: `sched_rt_runtime_us` ...
+    /// Integer settings under `/proc/sys/kernel`: `sched_rt_runtime_us` ...
     pub sysctl: BTreeMap<String, i64>,
-    /// `always`, `madvise` or `never`.
+    /// Transparent huge pages: `always`, `madvise` or `never`.
     pub huge_pages: Option<String>,
-    /// The distribution's name and version.
+    /// Name and version of the distribution.
     pub distribution: Option<String>,
-    /// Whether mains power is connected; absent on machines without a battery.
+    /// Whether mains power is connected. Absent on machines without a battery.
     pub mains: Option<Switch>,
 }
 
-/// The integer settings that are kept.
+/// The integer settings that [`Machine::sysctl`] has.
 const SYSCTLS: &[&str] = &[
     "io_uring_disabled",
     "nmi_watchdog",
@@ -291,94 +291,94 @@ const SYSCTLS: &[&str] = &[
 ];
 
 impl Machine {
-    /// Reads the machine below `root` (`/` for this one). Changes nothing.
+    /// Reads the machine below `path` (`/` for this machine). Changes nothing.
     #[must_use]
-    pub fn read(root: &Path) -> Self {
-        let tree = Tree(root);
-        let status = Pairs::read(&tree, "proc/self/status");
-        let cpuinfo = Pairs::read(&tree, "proc/cpuinfo");
-        let memory = Pairs::read(&tree, "proc/meminfo");
-        let kernel_release = tree.text("proc/sys/kernel/osrelease");
-        let raw_command_line = tree.text("proc/cmdline");
-        let config = read_config(&tree, kernel_release.as_deref());
+    pub fn read(path: &Path) -> Self {
+        let root = Root(path);
+        let status = KeyValues::read(&root, "proc/self/status");
+        let cpuinfo = KeyValues::read(&root, "proc/cpuinfo");
+        let memory = KeyValues::read(&root, "proc/meminfo");
+        let kernel_release = root.text("proc/sys/kernel/osrelease");
+        let raw_command_line = root.text("proc/cmdline");
+        let config = read_config(&root, kernel_release.as_deref());
         let cpu_flags: BTreeSet<String> = cpuinfo
             .get("flags")
             .or_else(|| cpuinfo.get("Features"))
             .map(|flags| flags.split_whitespace().map(str::to_owned).collect())
             .unwrap_or_default();
-        let online = tree.cpu_list("sys/devices/system/cpu/online");
+        let online = root.cpu_list("sys/devices/system/cpu/online");
         let allowed = status
             .get("Cpus_allowed_list")
-            .map_or_else(Vec::new, cpu_list);
-        let clock_source = tree.text(format!("{CLOCK_SOURCE}/current_clocksource"));
-        let clock_sources: Vec<String> = tree
+            .map_or_else(Vec::new, parse_cpu_list);
+        let clock_source = root.text(format!("{CLOCK_SOURCE}/current_clocksource"));
+        let clock_sources: Vec<String> = root
             .text(format!("{CLOCK_SOURCE}/available_clocksource"))
             .map(|all| all.split_whitespace().map(str::to_owned).collect())
             .unwrap_or_default();
-        let product = read_product(&tree);
+        let product = read_product(&root);
         Self {
-            kernel_name: tree.text("proc/sys/kernel/ostype"),
-            kernel_version: tree.text("proc/sys/kernel/version"),
-            arch: tree.text("proc/sys/kernel/arch"),
-            preemption: read_preemption(&tree, raw_command_line.as_deref(), config.as_ref()),
+            kernel_name: root.text("proc/sys/kernel/ostype"),
+            kernel_version: root.text("proc/sys/kernel/version"),
+            arch: root.text("proc/sys/kernel/arch"),
+            preemption: read_preemption(&root, raw_command_line.as_deref(), config.as_ref()),
             command_line: raw_command_line.as_deref().map(public_command_line),
             config,
-            vulnerabilities: read_vulnerabilities(&tree),
+            vulnerabilities: read_vulnerabilities(&root),
             cpu_model: cpuinfo.get("model name").map(str::to_owned),
             cpu_identity: read_identity(&cpuinfo),
             microcode: cpuinfo.get("microcode").map(str::to_owned),
             cpus: allowed
                 .iter()
-                .map(|&cpu| (cpu, read_cpu(&tree, cpu)))
+                .map(|&cpu| (cpu, read_cpu(&root, cpu)))
                 .collect(),
             online,
             allowed,
-            isolated: tree.cpu_list("sys/devices/system/cpu/isolated"),
-            tickless: tree.cpu_list("sys/devices/system/cpu/nohz_full"),
-            smt: tree.text("sys/devices/system/cpu/smt/control"),
-            boost: read_boost(&tree),
-            hypervisor: read_hypervisor(&tree, &cpu_flags, &clock_sources, product.as_deref()),
+            isolated: root.cpu_list("sys/devices/system/cpu/isolated"),
+            tickless: root.cpu_list("sys/devices/system/cpu/nohz_full"),
+            smt: root.text("sys/devices/system/cpu/smt/control"),
+            boost: read_boost(&root),
+            hypervisor: read_hypervisor(&root, &cpu_flags, &clock_sources, product.as_deref()),
             clock_source,
             clock_sources,
-            idle_driver: tree.text("sys/devices/system/cpu/cpuidle/current_driver"),
-            container: read_container(&tree),
+            idle_driver: root.text("sys/devices/system/cpu/cpuidle/current_driver"),
+            container: read_container(&root),
             product,
-            load: read_load(&tree),
+            load: read_load(&root),
             memory_kib: memory.get("MemTotal").and_then(leading_number),
             memory_available_kib: memory.get("MemAvailable").and_then(leading_number),
-            quota: read_quota(&tree),
-            permissions: read_permissions(&tree, &status),
+            quota: read_quota(&root),
+            permissions: read_permissions(&root, &status),
             sysctl: SYSCTLS
                 .iter()
                 .filter_map(|&name| {
-                    let value = tree.text(format!("proc/sys/kernel/{name}"))?;
+                    let value = root.text(format!("proc/sys/kernel/{name}"))?;
                     Some((name.to_owned(), value.parse().ok()?))
                 })
                 .collect(),
-            huge_pages: tree
+            huge_pages: root
                 .text("sys/kernel/mm/transparent_hugepage/enabled")
-                .and_then(|choices| chosen(&choices, '[', ']')),
-            distribution: read_distribution(&tree),
-            mains: read_mains(&tree),
+                .and_then(|choices| selected(&choices, '[', ']')),
+            distribution: read_distribution(&root),
+            mains: read_mains(&root),
             cpu_flags,
             kernel_release,
         }
     }
 
-    /// The CPU that is measured on when none is asked for: the last one allowed.
+    /// The CPU that is measured by default: the last allowed one.
     #[must_use]
-    pub fn measured(&self) -> Option<u32> {
+    pub fn measured_cpu(&self) -> Option<u32> {
         self.allowed.last().copied()
     }
 }
 
 const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0";
 
-/// A directory that stands for `/`.
-struct Tree<'a>(&'a Path);
+/// A directory that takes the place of `/`.
+struct Root<'a>(&'a Path);
 
-impl Tree<'_> {
-    /// Where an absolute path of the machine lies below the root.
+impl Root<'_> {
+    /// The location of an absolute path of the machine below the root.
     fn at(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.0.join(path.strip_prefix("/").unwrap_or(path))
@@ -392,7 +392,7 @@ impl Tree<'_> {
         fs::read(self.at(path)).ok()
     }
 
-    /// A file without white space at its ends; `None` when unreadable or empty.
+    /// The trimmed text of a file. `None` if it is unreadable or empty.
     fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = self.bytes(path)?;
         let text = String::from_utf8_lossy(&bytes);
@@ -406,10 +406,10 @@ impl Tree<'_> {
 
     fn cpu_list(&self, path: &str) -> Vec<u32> {
         self.text(path)
-            .map_or_else(Vec::new, |list| cpu_list(&list))
+            .map_or_else(Vec::new, |list| parse_cpu_list(&list))
     }
 
-    /// Names in a directory, sorted.
+    /// The names in a directory, sorted.
     fn names(&self, path: &str) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.at(path))
             .into_iter()
@@ -421,13 +421,13 @@ impl Tree<'_> {
     }
 }
 
-/// A file of `key: value` lines; the first of each key counts.
-struct Pairs(BTreeMap<String, String>);
+/// A file of `key: value` lines. The first line with a key counts.
+struct KeyValues(BTreeMap<String, String>);
 
-impl Pairs {
-    fn read(tree: &Tree, path: &str) -> Self {
+impl KeyValues {
+    fn read(root: &Root, path: &str) -> Self {
         let mut pairs = BTreeMap::new();
-        for line in tree.text(path).unwrap_or_default().lines() {
+        for line in root.text(path).unwrap_or_default().lines() {
             if let Some((key, value)) = line.split_once(':') {
                 pairs
                     .entry(key.trim().to_owned())
@@ -449,8 +449,8 @@ fn leading_number(text: &str) -> Option<u64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// `0-2,5` as numbers; what is not a number is left out.
-fn cpu_list(text: &str) -> Vec<u32> {
+/// Parses `0-2,5` to numbers. Skips anything else.
+fn parse_cpu_list(text: &str) -> Vec<u32> {
     text.trim()
         .split(',')
         .filter_map(|part| {
@@ -461,7 +461,7 @@ fn cpu_list(text: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Numbers, ascending, as `0-2,5`.
+/// Formats ascending numbers as `0-2,5`.
 #[must_use]
 pub fn format_cpu_list(cpus: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
@@ -484,14 +484,14 @@ pub fn format_cpu_list(cpus: &[u32]) -> String {
         .join(",")
 }
 
-/// The word in brackets in a list of choices.
-fn chosen(choices: &str, open: char, close: char) -> Option<String> {
+/// The selected word in a list of choices: the one in brackets.
+fn selected(choices: &str, open: char, close: char) -> Option<String> {
     let (_, rest) = choices.split_once(open)?;
     Some(rest.split_once(close)?.0.to_owned())
 }
 
-fn read_config(tree: &Tree, release: Option<&str>) -> Option<KernelConfig> {
-    let text = tree
+fn read_config(root: &Root, release: Option<&str>) -> Option<KernelConfig> {
+    let text = root
         .bytes("proc/config.gz")
         .and_then(|packed| {
             let mut text = String::new();
@@ -507,13 +507,13 @@ fn read_config(tree: &Tree, release: Option<&str>) -> Option<KernelConfig> {
                 format!("lib/modules/{release}/config"),
             ]
             .iter()
-            .find_map(|path| String::from_utf8(tree.bytes(path)?).ok())
+            .find_map(|path| String::from_utf8(root.bytes(path)?).ok())
         })?;
     Some(KernelConfig::parse(&text))
 }
 
 fn read_preemption(
-    tree: &Tree,
+    root: &Root,
     command_line: Option<&str>,
     config: Option<&KernelConfig>,
 ) -> Option<Preemption> {
@@ -523,11 +523,11 @@ fn read_preemption(
             source,
         })
     };
-    if tree.number("sys/kernel/realtime") == Some(1) {
+    if root.number("sys/kernel/realtime") == Some(1) {
         return preemption("rt", "live");
     }
-    if let Some(choices) = tree.text("sys/kernel/debug/sched/preempt") {
-        return preemption(&chosen(&choices, '(', ')')?, "live");
+    if let Some(choices) = root.text("sys/kernel/debug/sched/preempt") {
+        return preemption(&selected(&choices, '(', ')')?, "live");
     }
     let asked = command_line.and_then(|line| {
         line.split_whitespace()
@@ -550,18 +550,18 @@ fn read_preemption(
     preemption(mode, "build")
 }
 
-fn read_vulnerabilities(tree: &Tree) -> BTreeMap<String, String> {
+fn read_vulnerabilities(root: &Root) -> BTreeMap<String, String> {
     let folder = "sys/devices/system/cpu/vulnerabilities";
-    tree.names(folder)
+    root.names(folder)
         .into_iter()
         .filter_map(|name| {
-            let state = tree.text(format!("{folder}/{name}"))?;
+            let state = root.text(format!("{folder}/{name}"))?;
             Some((name, state))
         })
         .collect()
 }
 
-fn read_identity(cpuinfo: &Pairs) -> Option<String> {
+fn read_identity(cpuinfo: &KeyValues) -> Option<String> {
     let keys = [
         ("vendor_id", "vendor"),
         ("cpu family", "family"),
@@ -581,37 +581,37 @@ fn read_identity(cpuinfo: &Pairs) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-fn read_cpu(tree: &Tree, number: u32) -> Cpu {
+fn read_cpu(root: &Root, number: u32) -> Cpu {
     let cpu = format!("sys/devices/system/cpu/cpu{number}");
     let frequency = Frequency {
-        governor: tree.text(format!("{cpu}/cpufreq/scaling_governor")),
-        driver: tree.text(format!("{cpu}/cpufreq/scaling_driver")),
-        preference: tree.text(format!("{cpu}/cpufreq/energy_performance_preference")),
-        lowest_khz: tree.number(format!("{cpu}/cpufreq/scaling_min_freq")),
-        highest_khz: tree.number(format!("{cpu}/cpufreq/scaling_max_freq")),
+        governor: root.text(format!("{cpu}/cpufreq/scaling_governor")),
+        driver: root.text(format!("{cpu}/cpufreq/scaling_driver")),
+        preference: root.text(format!("{cpu}/cpufreq/energy_performance_preference")),
+        lowest_khz: root.number(format!("{cpu}/cpufreq/scaling_min_freq")),
+        highest_khz: root.number(format!("{cpu}/cpufreq/scaling_max_freq")),
     };
     let counters = ["core_throttle_count", "package_throttle_count"];
     let throttled = counters
         .iter()
-        .filter_map(|counter| tree.number(format!("{cpu}/thermal_throttle/{counter}")))
+        .filter_map(|counter| root.number(format!("{cpu}/thermal_throttle/{counter}")))
         .reduce(|a, b| a + b);
     Cpu {
         frequency,
-        siblings: tree.cpu_list(&format!("{cpu}/topology/thread_siblings_list")),
-        idle: read_idle_states(tree, &format!("{cpu}/cpuidle")),
+        siblings: root.cpu_list(&format!("{cpu}/topology/thread_siblings_list")),
+        idle: read_idle_states(root, &format!("{cpu}/cpuidle")),
         throttled,
     }
 }
 
-fn read_idle_states(tree: &Tree, folder: &str) -> Vec<IdleState> {
-    let mut states: Vec<IdleState> = tree
+fn read_idle_states(root: &Root, folder: &str) -> Vec<IdleState> {
+    let mut states: Vec<IdleState> = root
         .names(folder)
         .iter()
         .filter_map(|state| {
             Some(IdleState {
-                name: tree.text(format!("{folder}/{state}/name"))?,
-                latency_us: tree.number(format!("{folder}/{state}/latency"))?,
-                state: match tree.number(format!("{folder}/{state}/disable")) {
+                name: root.text(format!("{folder}/{state}/name"))?,
+                latency_us: root.number(format!("{folder}/{state}/latency"))?,
+                state: match root.number(format!("{folder}/{state}/disable")) {
                     Some(0) | None => Switch::On,
                     Some(_) => Switch::Off,
                 },
@@ -622,7 +622,7 @@ fn read_idle_states(tree: &Tree, folder: &str) -> Vec<IdleState> {
     states
 }
 
-fn read_boost(tree: &Tree) -> Option<(Switch, PathBuf)> {
+fn read_boost(root: &Root) -> Option<(Switch, PathBuf)> {
     let files = [
         (
             "/sys/devices/system/cpu/intel_pstate/no_turbo",
@@ -636,29 +636,29 @@ fn read_boost(tree: &Tree) -> Option<(Switch, PathBuf)> {
         ),
     ];
     files.iter().find_map(|&(file, zero, other)| {
-        let switch = if tree.number(file)? == 0 { zero } else { other };
+        let switch = if root.number(file)? == 0 { zero } else { other };
         Some((switch, PathBuf::from(file)))
     })
 }
 
-fn read_product(tree: &Tree) -> Option<String> {
+fn read_product(root: &Root) -> Option<String> {
     let words: Vec<String> = ["sys_vendor", "product_name"]
         .iter()
-        .filter_map(|name| tree.text(format!("sys/class/dmi/id/{name}")))
+        .filter_map(|name| root.text(format!("sys/class/dmi/id/{name}")))
         .collect();
     if words.is_empty() {
-        return tree.text("proc/device-tree/model");
+        return root.text("proc/device-root/model");
     }
     Some(words.join(" "))
 }
 
 fn read_hypervisor(
-    tree: &Tree,
+    root: &Root,
     flags: &BTreeSet<String>,
     clock_sources: &[String],
     product: Option<&str>,
 ) -> Option<String> {
-    if let Some(kind) = tree.text("sys/hypervisor/type") {
+    if let Some(kind) = root.text("sys/hypervisor/type") {
         return Some(kind);
     }
     let products = [
@@ -676,7 +676,7 @@ fn read_hypervisor(
         ("xen", "Xen"),
     ];
     let virtual_processor =
-        flags.contains("hypervisor") || tree.exists("proc/device-tree/hypervisor");
+        flags.contains("hypervisor") || root.exists("proc/device-root/hypervisor");
     let by_clock = clocks
         .iter()
         .find(|(clock, _)| clock_sources.iter().any(|source| source == clock));
@@ -684,7 +684,7 @@ fn read_hypervisor(
         .iter()
         .find(|(part, _)| product.is_some_and(|product| product.contains(part)));
     if !virtual_processor && by_clock.is_none() {
-        // Bare-metal instances of a cloud carry its product name as well.
+        // Bare-metal cloud instances have the cloud's product name too.
         return by_product
             .filter(|(_, name)| !name.starts_with("Amazon") && !name.starts_with("Google"))
             .map(|&(_, name)| name.to_owned());
@@ -693,29 +693,29 @@ fn read_hypervisor(
     Some(name.to_owned())
 }
 
-fn read_container(tree: &Tree) -> Option<String> {
-    if let Some(manager) = tree.text("run/systemd/container") {
+fn read_container(root: &Root) -> Option<String> {
+    if let Some(manager) = root.text("run/systemd/container") {
         return Some(manager);
     }
     let files = [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")];
-    if let Some((file, manager)) = files.iter().find(|(file, _)| tree.exists(file)) {
+    if let Some((file, manager)) = files.iter().find(|(file, _)| root.exists(file)) {
         return Some(format!("{manager}, by {file}"));
     }
-    let groups = tree.text("proc/1/cgroup").unwrap_or_default();
+    let groups = root.text("proc/1/cgroup").unwrap_or_default();
     ["kubepods", "docker", "containerd", "lxc"]
         .iter()
         .find(|manager| groups.contains(*manager))
         .map(|&manager| manager.to_owned())
 }
 
-fn read_load(tree: &Tree) -> Option<[f64; 3]> {
-    let text = tree.text("proc/loadavg")?;
+fn read_load(root: &Root) -> Option<[f64; 3]> {
+    let text = root.text("proc/loadavg")?;
     let mut numbers = text.split_whitespace().map_while(|word| word.parse().ok());
     Some([numbers.next()?, numbers.next()?, numbers.next()?])
 }
 
-fn read_permissions(tree: &Tree, status: &Pairs) -> Permissions {
-    let limits = tree.text("proc/self/limits").unwrap_or_default();
+fn read_permissions(root: &Root, status: &KeyValues) -> Permissions {
+    let limits = root.text("proc/self/limits").unwrap_or_default();
     let limit = |name: &str| {
         let rest = limits.lines().find_map(|line| line.strip_prefix(name))?;
         Limit::parse(rest.split_whitespace().next()?)
@@ -733,34 +733,34 @@ fn read_permissions(tree: &Tree, status: &Pairs) -> Permissions {
         rtprio: limit("Max realtime priority"),
         rttime: limit("Max realtime timeout"),
         memlock: limit("Max locked memory"),
-        group_rt_runtime_us: read_group(tree, Some("cpu")).and_then(|group| {
-            let file = group.lineage().next()?.join("cpu.rt_runtime_us");
-            Some((tree.text(&file)?.parse().ok()?, file))
+        group_rt_runtime_us: read_group(root, Some("cpu")).and_then(|group| {
+            let file = group.folders().next()?.join("cpu.rt_runtime_us");
+            Some((root.text(&file)?.parse().ok()?, file))
         }),
     }
 }
 
-fn read_distribution(tree: &Tree) -> Option<String> {
-    let text = tree
+fn read_distribution(root: &Root) -> Option<String> {
+    let text = root
         .text("etc/os-release")
-        .or_else(|| tree.text("usr/lib/os-release"))?;
+        .or_else(|| root.text("usr/lib/os-release"))?;
     let name = text
         .lines()
         .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     Some(name.trim_matches(['"', '\'']).to_owned())
 }
 
-/// `On` when any mains supply is connected, `Off` when there is a battery and none is.
-fn read_mains(tree: &Tree) -> Option<Switch> {
+/// `On` if a mains supply is connected. `Off` if there is a battery and no mains supply is connected.
+fn read_mains(root: &Root) -> Option<Switch> {
     let folder = "sys/class/power_supply";
     let mut battery = false;
-    for name in tree.names(folder) {
-        match tree.text(format!("{folder}/{name}/type")).as_deref() {
-            Some("Mains" | "USB") if tree.number(format!("{folder}/{name}/online")) == Some(1) => {
+    for name in root.names(folder) {
+        match root.text(format!("{folder}/{name}/type")).as_deref() {
+            Some("Mains" | "USB") if root.number(format!("{folder}/{name}/online")) == Some(1) => {
                 return Some(Switch::On);
             }
             Some("Battery") => {
-                let scope = tree.text(format!("{folder}/{name}/scope"));
+                let scope = root.text(format!("{folder}/{name}/scope"));
                 battery |= scope.as_deref() != Some("Device");
             }
             _ => {}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The checks of the doctor: a [`Machine`] and what [`Probes`] saw in, [`Finding`]s out.
+//! The checks of the doctor: a [`Machine`] and [`Probes`] in, [`Finding`]s out.
+//!
+//! Each function checks one topic and adds its findings. A check without data adds nothing.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +10,18 @@ use super::{Finding, Level, Probes, Realtime, AGENT_PRIORITY};
 use crate::base::number;
 use crate::machine::{format_cpu_list, Limit, Machine, Switch};
 
-/// Above this share of a CPU, other work is visible in the numbers.
+/// Other work that uses more than this share of a CPU is visible in the numbers.
 const BUSY: f64 = 0.05;
-/// Above this share, time taken away by a hypervisor is visible in the numbers.
-const STOLEN: f64 = 0.01;
-/// Below this share, stolen time is not worth a word.
-const TRACE: f64 = 0.001;
-/// Idle states that take longer than this to leave are visible in a wake-up, microseconds.
-const DEEP_US: u64 = 10;
-/// More than the whole image of the agent, which it locks, bytes.
-const LOCKED_BYTES: u64 = 8 << 20;
+/// Steal time above this share is visible in the numbers.
+const VISIBLE_STEAL: f64 = 0.01;
+/// Steal time below this share is not worth a note.
+const NEGLIGIBLE_STEAL: f64 = 0.001;
+/// An exit latency of an idle state above this is visible in wake-up times. Microseconds.
+const DEEP_IDLE_US: u64 = 10;
+/// Enough to lock the whole image of the agent. Bytes.
+const AGENT_LOCKED_BYTES: u64 = 8 << 20;
 
-/// Judges the machine; worst findings first, and in a fixed order within a level.
+/// Runs all checks. Returns the worst findings first, in a fixed order within a level.
 #[must_use]
 pub fn examine(machine: &Machine, probes: &Probes) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
@@ -32,9 +34,9 @@ pub fn examine(machine: &Machine, probes: &Probes) -> Vec<Finding> {
     realtime_budget(&mut findings, machine);
     frequency(&mut findings, machine);
     boost(&mut findings, machine);
-    mains(&mut findings, machine);
-    throttling(&mut findings, machine);
-    siblings(&mut findings, machine, probes);
+    battery(&mut findings, machine);
+    heat(&mut findings, machine);
+    smt(&mut findings, machine, probes);
     allowed_cpus(&mut findings, machine);
     isolation(&mut findings, machine);
     idle_states(&mut findings, machine);
@@ -47,7 +49,7 @@ pub fn examine(machine: &Machine, probes: &Probes) -> Vec<Finding> {
     interruptions(&mut findings, machine);
     io_uring(&mut findings, machine);
     perf_events(&mut findings, machine);
-    unprivileged(&mut findings, machine);
+    privilege(&mut findings, machine);
     findings
         .0
         .sort_by_key(|finding| std::cmp::Reverse(finding.level));
@@ -89,10 +91,10 @@ fn virtualisation(findings: &mut Findings, machine: &Machine) {
         findings.add(
             topic,
             Level::Note,
-            format!("A virtual machine; hypervisor: {hypervisor}."),
-            "Interrupts, timers, page tables and idle CPUs can cost an exit to the hypervisor; \
-             neighbours on the same hardware show in the tails. The numbers are those of this \
-             virtual machine, not of the processor.",
+            format!("This is a virtual machine; hypervisor: {hypervisor}."),
+            "Interrupts, timers, page table changes and idle CPUs can cause exits to the hypervisor. \
+             Other virtual machines on the same hardware affect the tails. The numbers describe \
+             this virtual machine, not the processor.",
             Some("Compare only with runs in the same kind of virtual machine, or measure on bare metal.".to_owned()),
         );
     } else if !machine.cpu_flags.is_empty() {
@@ -110,16 +112,17 @@ fn steal(findings: &mut Findings, machine: &Machine, probes: &Probes) {
         activity.since_boot.steal_share(),
     );
     let what = format!(
-        "The hypervisor took {} of the CPU time just watched, {} since boot.",
+        "Steal time: {} of the CPU time during this check, {} since boot.",
         percent(moment),
         percent(boot)
     );
-    let effect = "A sample that the hypervisor interrupts is longer by that time; medians hold, \
+    let effect =
+        "The hypervisor's interruptions lengthen the samples they hit. Medians stay valid, \
                   tails and means do not.";
     let remedy = "Use a virtual machine with dedicated CPUs, or measure when its host is quiet.";
-    if moment > STOLEN || boot > STOLEN {
+    if moment > VISIBLE_STEAL || boot > VISIBLE_STEAL {
         findings.add(topic, Level::Warning, what, effect, Some(remedy.to_owned()));
-    } else if moment > TRACE || boot > TRACE {
+    } else if moment > NEGLIGIBLE_STEAL || boot > NEGLIGIBLE_STEAL {
         findings.add(topic, Level::Note, what, effect, Some(remedy.to_owned()));
     } else if machine.hypervisor.is_some() {
         findings.good(topic, what);
@@ -133,9 +136,9 @@ fn container(findings: &mut Findings, machine: &Machine) {
     findings.add(
         "container",
         Level::Note,
-        format!("Inside a container ({container})."),
-        "A container can filter system calls, bound CPU time and refuse priorities; file systems \
-         can be layered. Each of these found here has a line of its own.",
+        format!("This runs in a container ({container})."),
+        "A container can filter system calls, limit CPU time, refuse priorities and layer file \
+         systems. Filters, limits and refusals that apply here have their own findings.",
         None,
     );
 }
@@ -158,7 +161,7 @@ fn other_work(findings: &mut Findings, machine: &Machine, probes: &Probes) {
         findings.good(
             topic,
             format!(
-                "None that takes more than {} of a CPU.{load}",
+                "No other work uses more than {} of a CPU.{load}",
                 percent(BUSY)
             ),
         );
@@ -177,20 +180,20 @@ fn other_work(findings: &mut Findings, machine: &Machine, probes: &Probes) {
         who.join(", ")
     };
     let measured_busy = machine
-        .measured()
+        .measured_cpu()
         .and_then(|cpu| activity.cpus.get(&cpu))
         .is_some_and(|times| times.busy_share() > BUSY);
     let (level, effect) = if measured_busy {
         (
             Level::Warning,
-            "The CPU that is measured on has other work: without real-time priority samples are \
-             interrupted, with it caches are still shared.",
+            "The measured CPU has other work. Without real-time priority this work interrupts \
+             samples; with it, both still share the caches.",
         )
     } else {
         (
             Level::Note,
-            "Other CPUs are busy: shared caches, memory bandwidth and turbo frequency change with \
-             their work.",
+            "Other CPUs are busy. Their work affects shared caches, memory bandwidth and turbo \
+             frequency.",
         )
     };
     findings.add(
@@ -206,13 +209,13 @@ fn quota(findings: &mut Findings, machine: &Machine) {
     let topic = "CPU quota";
     let Some(quota) = &machine.quota else {
         if machine.permissions.seccomp.is_some() {
-            findings.good(topic, "No bound on the CPU time of this control group.");
+            findings.good(topic, "This control group has no CPU limit.");
         }
         return;
     };
     let throttled = quota
         .throttled
-        .map_or_else(String::new, |n| format!(", {n} times so far"));
+        .map_or_else(String::new, |n| format!(", throttled {n} times so far"));
     let file = quota.file.display();
     let unlimited = if quota.file.ends_with("cpu.max") {
         "max"
@@ -223,13 +226,13 @@ fn quota(findings: &mut Findings, machine: &Machine) {
         topic,
         Level::Warning,
         format!(
-            "The control group may use {:.2} CPUs: {} us in every {} us{throttled} ({file}).",
+            "The control group is limited to {:.2} CPUs: {} us in every {} us{throttled} ({file}).",
             quota.cpus(),
             quota.quota_us,
             quota.period_us
         ),
-        "Once the quota is used up every thread of the group stands still until the next period: \
-         the sample under way is that much longer.",
+        "When the quota is used up, the kernel stops all threads of the group until the next \
+         period. The sample being taken gets longer by that time.",
         Some(format!(
             "echo {unlimited} | sudo tee {file}; or start the container without --cpus, the pod \
              without a CPU limit, the unit without CPUQuota="
@@ -249,7 +252,7 @@ fn realtime(findings: &mut Findings, machine: &Machine, probes: &Probes) {
         Some(Limit::AtMost(most)) => most >= AGENT_PRIORITY,
         None => false,
     };
-    let effect = "Without it other threads interrupt samples, and cases that need two priorities \
+    let effect = "Without it, other threads interrupt samples, and cases that need two priorities \
                   are skipped.";
     if let Some((_, file)) = group {
         findings.add(
@@ -261,8 +264,8 @@ fn realtime(findings: &mut Findings, machine: &Machine, probes: &Probes) {
             ),
             effect,
             Some(format!(
-                "echo 950000 | sudo tee {}; its parents need as much; or run in the root control \
-                 group",
+                "echo 950000 | sudo tee {} (its parents need at least as much); or run in the root \
+                 control group",
                 file.display()
             )),
         );
@@ -299,7 +302,7 @@ fn realtime(findings: &mut Findings, machine: &Machine, probes: &Probes) {
         .rtprio
         .map_or_else(|| "unknown".to_owned(), |limit| limit.to_string());
     let remedy = if permissions.may_raise_priority() || by_limit {
-        "Permissions allow it, so a filter of system calls or the control group refuses it: \
+        "Permissions allow it, so a system call filter or the control group refuses it: \
          docker run --cap-add SYS_NICE --security-opt seccomp=unconfined"
             .to_owned()
     } else {
@@ -328,7 +331,7 @@ fn realtime_budget(findings: &mut Findings, machine: &Machine) {
             topic,
             Level::Warning,
             format!("RLIMIT_RTTIME is {most} us."),
-            "A real-time thread that runs longer without a sleep is killed by SIGXCPU.",
+            "SIGXCPU kills a real-time thread that runs for longer than this without sleeping.",
             Some("sudo prlimit --pid $$ --rttime=unlimited".to_owned()),
         );
     }
@@ -341,10 +344,7 @@ fn realtime_budget(findings: &mut Findings, machine: &Machine) {
         .copied()
         .unwrap_or(1_000_000);
     if runtime < 0 || runtime >= period {
-        findings.good(
-            topic,
-            "Real-time threads are never stopped in favour of others.",
-        );
+        findings.good(topic, "Real-time threads are not throttled.");
         return;
     }
     findings.add(
@@ -353,10 +353,10 @@ fn realtime_budget(findings: &mut Findings, machine: &Machine) {
         format!("Real-time threads may use {runtime} us of every {period} us."),
         format!(
             "A case that keeps its CPU busy at real-time priority for longer can be stopped for up \
-             to {} us; only a case of that length meets it.",
+             to {} us. Shorter cases are not affected.",
             period - runtime
         ),
-        Some("sudo sysctl kernel.sched_rt_runtime_us=-1 (a runaway real-time thread then locks its CPU)".to_owned()),
+        Some("sudo sysctl kernel.sched_rt_runtime_us=-1 (a runaway real-time thread then locks up its CPU)".to_owned()),
     );
 }
 
@@ -380,9 +380,9 @@ fn frequency(findings: &mut Findings, machine: &Machine) {
             findings.add(
                 topic,
                 Level::Note,
-                "The frequency of the CPUs is neither visible nor settable from here.",
-                "Whoever does set it (hypervisor, firmware) can change it between runs; a clock \
-                 that ticks at a constant rate then counts more ticks for the same work.",
+                "The CPU frequency cannot be read or set from here.",
+                "The hypervisor or the firmware can change it between runs. A clock with a constant \
+                 rate then counts a different number of ticks for the same work.",
                 None,
             );
         }
@@ -394,15 +394,15 @@ fn frequency(findings: &mut Findings, machine: &Machine) {
         .map(|(governor, cpus)| format!("{governor} on CPU {}", format_cpu_list(cpus)))
         .collect();
     if slow.is_empty() {
-        findings.good(topic, "The governor is performance on every CPU.");
+        findings.good(topic, "The frequency governor is performance on every CPU.");
         return;
     }
     findings.add(
         topic,
         Level::Warning,
         format!("The frequency governor is {}.", slow.join(", ")),
-        "A CPU that just woke runs slower than a busy one: short cases look slower than they are, \
-         and the order of cases matters.",
+        "A CPU that has just woken up runs slower than a busy one. Short cases look slower than \
+         they are, and the order of cases matters.",
         Some(
             "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
                 .to_owned(),
@@ -419,8 +419,8 @@ fn boost(findings: &mut Findings, machine: &Machine) {
                 topic,
                 Level::Note,
                 "The CPUs may exceed their nominal frequency (turbo, boost).",
-                "The frequency depends on heat and on what the other CPUs do, so it differs \
-                 between runs.",
+                "The frequency depends on temperature and on the load of the other CPUs, so it \
+                 varies between runs.",
                 Some(format!("echo {value} | sudo tee {}", file.display())),
             );
         }
@@ -429,39 +429,39 @@ fn boost(findings: &mut Findings, machine: &Machine) {
     }
 }
 
-fn mains(findings: &mut Findings, machine: &Machine) {
+fn battery(findings: &mut Findings, machine: &Machine) {
     if machine.mains == Some(Switch::Off) {
         findings.add(
             "power",
             Level::Warning,
-            "The machine runs on its battery.",
-            "Firmware and kernel save energy: frequencies are lower and wake-ups slower.",
+            "The machine runs on battery.",
+            "Firmware and kernel save energy: frequencies are lower and wake-ups take longer.",
             Some("Connect the power supply.".to_owned()),
         );
     }
 }
 
-fn throttling(findings: &mut Findings, machine: &Machine) {
+fn heat(findings: &mut Findings, machine: &Machine) {
     let topic = "heat";
     let Some(most) = machine.cpus.values().filter_map(|cpu| cpu.throttled).max() else {
         return;
     };
     if most == 0 {
-        findings.good(topic, "Heat has not slowed the CPUs since boot.");
+        findings.good(topic, "No thermal throttling since boot.");
     } else {
         findings.add(
             topic,
             Level::Warning,
-            format!("Heat has slowed a CPU {most} times since boot."),
-            "A throttled CPU is slower until it has cooled; numbers drift while a run lasts.",
-            Some("Cool the machine, and lower the load before and during the run.".to_owned()),
+            format!("A CPU was thermally throttled {most} times since boot."),
+            "A throttled CPU is slower until it has cooled down. Numbers drift during a run.",
+            Some("Improve the cooling, and reduce the load before and during the run.".to_owned()),
         );
     }
 }
 
-fn siblings(findings: &mut Findings, machine: &Machine, probes: &Probes) {
+fn smt(findings: &mut Findings, machine: &Machine, probes: &Probes) {
     let topic = "SMT";
-    let Some(measured) = machine.measured() else {
+    let Some(measured) = machine.measured_cpu() else {
         return;
     };
     let Some(cpu) = machine.cpus.get(&measured) else {
@@ -476,13 +476,13 @@ fn siblings(findings: &mut Findings, machine: &Machine, probes: &Probes) {
     let Some(&first) = others.first() else {
         if !cpu.siblings.is_empty() {
             let seen = if machine.hypervisor.is_some() {
-                ", as far as the hypervisor shows"
+                ", as far as the hypervisor reveals"
             } else {
                 ""
             };
             findings.good(
                 topic,
-                format!("CPU {measured} has its core to itself{seen}."),
+                format!("CPU {measured} does not share its core{seen}."),
             );
         }
         return;
@@ -503,12 +503,12 @@ fn siblings(findings: &mut Findings, machine: &Machine, probes: &Probes) {
         topic,
         level,
         format!(
-            "CPU {measured}, which is measured on, shares its core with CPU {} (busy {}).",
+            "The measured CPU {measured} shares its core with CPU {} (busy {}).",
             format_cpu_list(&others),
             percent(busy)
         ),
-        "Work on the sibling takes execution units and cache of the core: samples get longer \
-         while it lasts.",
+        "Work on the sibling uses execution units and caches of the core. Samples get longer \
+         meanwhile.",
         Some(format!(
             "echo 0 | sudo tee /sys/devices/system/cpu/cpu{first}/online; or for all cores: echo \
              off | sudo tee /sys/devices/system/cpu/smt/control"
@@ -521,9 +521,8 @@ fn allowed_cpus(findings: &mut Findings, machine: &Machine) {
         findings.add(
             "CPUs",
             Level::Note,
-            format!("Only CPU {only} may be used."),
-            "Cases that need a second CPU are skipped, and the host tool shares the CPU that is \
-             measured on.",
+            format!("Only CPU {only} is allowed."),
+            "Cases that need a second CPU are skipped, and the host tool shares the measured CPU.",
             (machine.online.len() > 1)
                 .then(|| format!("taskset -p -c {} $$", format_cpu_list(&machine.online))),
         );
@@ -532,27 +531,25 @@ fn allowed_cpus(findings: &mut Findings, machine: &Machine) {
 
 fn isolation(findings: &mut Findings, machine: &Machine) {
     let topic = "isolation";
-    let Some(measured) = machine.measured() else {
+    let Some(measured) = machine.measured_cpu() else {
         return;
     };
     if machine.isolated.contains(&measured) {
         let tick = if machine.tickless.contains(&measured) {
-            ", and has no periodic tick"
+            " and has no periodic tick"
         } else {
             ""
         };
         findings.good(
             topic,
-            format!("CPU {measured} is kept free of other work{tick}."),
+            format!("The measured CPU {measured} is isolated{tick}."),
         );
     } else if machine.allowed.len() > 1 {
         findings.add(
             topic,
             Level::Note,
-            format!(
-                "CPU {measured}, which is measured on, takes other threads and interrupts too."
-            ),
-            "Interrupts and kernel threads show in the tails.",
+            format!("The measured CPU {measured} also runs other threads and interrupts."),
+            "Interrupts and kernel threads affect the tails.",
             Some(format!(
                 "Boot with isolcpus={measured} nohz_full={measured} rcu_nocbs={measured} \
                  irqaffinity=0"
@@ -563,7 +560,10 @@ fn isolation(findings: &mut Findings, machine: &Machine) {
 
 fn idle_states(findings: &mut Findings, machine: &Machine) {
     let topic = "idle states";
-    let Some(cpu) = machine.measured().and_then(|cpu| machine.cpus.get(&cpu)) else {
+    let Some(cpu) = machine
+        .measured_cpu()
+        .and_then(|cpu| machine.cpus.get(&cpu))
+    else {
         return;
     };
     if cpu.idle.is_empty() {
@@ -573,25 +573,25 @@ fn idle_states(findings: &mut Findings, machine: &Machine) {
     let deep = cpu
         .idle
         .iter()
-        .filter(|state| state.state == Switch::On && state.latency_us > DEEP_US)
+        .filter(|state| state.state == Switch::On && state.latency_us > DEEP_IDLE_US)
         .max_by_key(|state| state.latency_us);
     match deep {
         Some(state) => findings.add(
             topic,
             Level::Note,
             format!(
-                "An idle CPU may enter {}, which takes {} us to leave (driver {driver}).",
+                "An idle CPU may enter {}, with an exit latency of {} us (driver {driver}).",
                 state.name, state.latency_us
             ),
-            "A wake-up of an idle CPU includes that time: cases between two CPUs and cases that \
-             sleep are slower and spread wider.",
+            "Waking an idle CPU takes that much longer. Cases between two CPUs and cases that sleep \
+             are slower and vary more.",
             Some(format!(
-                "sudo cpupower idle-set -D {DEEP_US} (undo: sudo cpupower idle-set -E)"
+                "sudo cpupower idle-set -D {DEEP_IDLE_US} (undo: sudo cpupower idle-set -E)"
             )),
         ),
         None => findings.good(
             topic,
-            format!("No idle state takes more than {DEEP_US} us to leave (driver {driver})."),
+            format!("No idle state has an exit latency above {DEEP_IDLE_US} us (driver {driver})."),
         ),
     }
 }
@@ -607,14 +607,14 @@ fn clock_source(findings: &mut Findings, machine: &Machine) {
         let remedy = if listed {
             "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
         } else {
-            "Read why the kernel gave the TSC up: sudo dmesg | grep -i -e tsc -e clocksource"
+            "Find out why the kernel rejected the TSC: sudo dmesg | grep -i -e tsc -e clocksource"
         };
         findings.add(
             topic,
             Level::Warning,
             format!("The kernel's clock source is {source}, not tsc."),
-            "The kernel does not trust or prefer the TSC; reading the time can cost a system call \
-             or a device access, which is most of what the time.* cases then show.",
+            "The kernel does not trust or prefer the TSC. Reading the time can then need a system \
+             call or a device access, which dominates the time.* cases.",
             Some(remedy.to_owned()),
         );
         return;
@@ -625,7 +625,7 @@ fn clock_source(findings: &mut Findings, machine: &Machine) {
         .collect();
     if missing.is_empty() {
         let rate = if x86 {
-            ", its rate is constant and it never stops"
+            ", with a constant rate, and it never stops"
         } else {
             ""
         };
@@ -635,10 +635,10 @@ fn clock_source(findings: &mut Findings, machine: &Machine) {
             topic,
             Level::Warning,
             format!(
-                "The TSC is not invariant: the processor does not promise {}.",
+                "The TSC is not invariant: the processor does not report {}.",
                 missing.join(", ")
             ),
-            "Its rate can follow the frequency of the CPU or stop in idle states: ticks do not \
+            "Its rate can change with the CPU frequency, and it can stop in idle states. Ticks do not \
              convert to time.",
             Some(
                 "Measure with a fixed frequency and without deep idle states; in a virtual \
@@ -649,7 +649,7 @@ fn clock_source(findings: &mut Findings, machine: &Machine) {
     }
 }
 
-/// Options that make every operation so slow that only they are measured.
+/// Options whose overhead dominates every operation.
 const SANITISERS: &[&str] = &[
     "KASAN_GENERIC",
     "KASAN",
@@ -661,7 +661,7 @@ const SANITISERS: &[&str] = &[
     "KCOV_INSTRUMENT_ALL",
 ];
 
-/// Options that check something on hot paths.
+/// Options that add checks to hot paths.
 const CHECKS: &[&str] = &[
     "DEBUG_PREEMPT",
     "DEBUG_LOCK_ALLOC",
@@ -676,8 +676,8 @@ const CHECKS: &[&str] = &[
     "DEBUG_IRQFLAGS",
     "LOCK_STAT",
     "SLUB_DEBUG_ON",
-    "IRQSOFF_TRACER",
-    "PREEMPT_TRACER",
+    "IRQSOFF_NEGLIGIBLE_STEALR",
+    "PREEMPT_NEGLIGIBLE_STEALR",
 ];
 
 fn kernel_debugging(findings: &mut Findings, machine: &Machine) {
@@ -686,8 +686,8 @@ fn kernel_debugging(findings: &mut Findings, machine: &Machine) {
         findings.add(
             topic,
             Level::Note,
-            "The configuration of the kernel cannot be read.",
-            "Whether the kernel checks itself while it is measured is unknown.",
+            "The kernel configuration cannot be read.",
+            "It is unknown whether the kernel has debug checks that slow it down.",
             Some(
                 "sudo modprobe configs (makes /proc/config.gz), or sudo chmod a+r \
                  /boot/config-$(uname -r)"
@@ -710,7 +710,7 @@ fn kernel_debugging(findings: &mut Findings, machine: &Machine) {
             topic,
             Level::Blocking,
             format!("The kernel is built with {}.", sanitisers.join(", ")),
-            "Every memory access, allocation or lock is checked: the numbers describe the checks.",
+            "Every memory access, allocation or lock is checked, so the numbers mostly measure the checks.",
             remedy(),
         );
     }
@@ -719,12 +719,15 @@ fn kernel_debugging(findings: &mut Findings, machine: &Machine) {
             topic,
             Level::Warning,
             format!("The kernel is built with {}.", checks.join(", ")),
-            "Hot paths contain checks that a production kernel does not have.",
+            "Hot paths contain checks that production kernels do not have.",
             remedy(),
         );
     }
     if sanitisers.is_empty() && checks.is_empty() {
-        findings.good(topic, "The kernel is built without checks on hot paths.");
+        findings.good(
+            topic,
+            "The kernel is built without debug checks on hot paths.",
+        );
     }
 }
 
@@ -750,8 +753,8 @@ fn mitigations(findings: &mut Findings, machine: &Machine) {
         topic,
         Level::Note,
         format!("Active against: {}.", active.join(", ")),
-        "System calls, interrupts and switches between processes are slower; this is a true cost \
-         of this machine, and part of every number.",
+        "System calls, interrupts and process switches are slower. This is a real cost on this \
+         machine and part of every number.",
         Some(
             "Compare only with runs under the same mitigations; a saved run lists them.".to_owned(),
         ),
@@ -765,8 +768,8 @@ fn seccomp(findings: &mut Findings, machine: &Machine) {
         Some(_) => findings.add(
             topic,
             Level::Warning,
-            "A seccomp filter looks at every system call of this process.",
-            "Each system call is slower by the length of the filter, and some cases are refused.",
+            "A seccomp filter runs on every system call of this process.",
+            "The filter slows down each system call, and it can refuse calls that some cases need.",
             Some("docker run --security-opt seccomp=unconfined; in a systemd unit remove SystemCallFilter=".to_owned()),
         ),
         None => {}
@@ -778,14 +781,14 @@ fn memory_lock(findings: &mut Findings, machine: &Machine) {
     let permissions = &machine.permissions;
     match permissions.memlock {
         _ if permissions.may_lock_memory() => {
-            findings.good(topic, "Any amount may be locked (CAP_IPC_LOCK).");
+            findings.good(topic, "Any amount of memory can be locked (CAP_IPC_LOCK).");
         }
-        Some(Limit::AtMost(most)) if most < LOCKED_BYTES => findings.add(
+        Some(Limit::AtMost(most)) if most < AGENT_LOCKED_BYTES => findings.add(
             topic,
             Level::Note,
-            format!("At most {} KiB may be locked.", most >> 10),
-            "Pages that cannot be locked may be paged out or moved during a sample; on a machine \
-             with free memory this is rare.",
+            format!("At most {} KiB of memory can be locked.", most >> 10),
+            "Pages that are not locked can be paged out or moved during a sample. This is rare on a \
+             machine with free memory.",
             Some(
                 "sudo prlimit --pid $$ --memlock=unlimited; or add \"USER - memlock unlimited\" to \
                  /etc/security/limits.conf; or LimitMEMLOCK=infinity"
@@ -803,12 +806,12 @@ fn huge_pages(findings: &mut Findings, machine: &Machine) {
         Some("always") => findings.add(
             topic,
             Level::Note,
-            "The kernel backs memory with huge pages on its own (always).",
-            "Cases that fault pages in can get one huge page in place of many small ones, or not, \
-             depending on free memory.",
+            "The kernel uses huge pages without being asked (always).",
+            "Cases that fault pages in may get one huge page instead of many small ones, depending \
+             on free memory.",
             Some("echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled".to_owned()),
         ),
-        Some(mode) => findings.good(topic, format!("Huge pages only on request ({mode}).")),
+        Some(mode) => findings.good(topic, format!("Huge pages are used only on request ({mode}).")),
         None => {}
     }
 }
@@ -817,12 +820,12 @@ fn interruptions(findings: &mut Findings, machine: &Machine) {
     let settings = [
         (
             "nmi_watchdog",
-            "The watchdog interrupts each CPU and occupies a hardware counter.",
+            "The watchdog interrupts each CPU and uses a hardware counter.",
         ),
         (
             "numa_balancing",
-            "The kernel unmaps pages now and then to see who uses them: page faults appear that \
-             the program did not cause.",
+            "The kernel sometimes unmaps pages to see which CPU uses them. This causes extra page \
+             faults.",
         ),
     ];
     for (name, effect) in settings {
@@ -841,7 +844,7 @@ fn interruptions(findings: &mut Findings, machine: &Machine) {
 fn io_uring(findings: &mut Findings, machine: &Machine) {
     let topic = "io_uring";
     let refused = match machine.sysctl.get("io_uring_disabled") {
-        Some(2) => "nobody may use it",
+        Some(2) => "no process may use it",
         Some(1) => "only privileged processes and the group in kernel.io_uring_group may use it",
         Some(_) => {
             findings.good(topic, "Every process may use it.");
@@ -865,7 +868,7 @@ fn perf_events(findings: &mut Findings, machine: &Machine) {
             topic,
             Level::Note,
             format!("kernel.perf_event_paranoid is {level}."),
-            "No number changes; but an unprivileged perf cannot look into the kernel to explain \
+            "This changes no number, but an unprivileged perf cannot profile the kernel to explain \
              one.",
             Some("sudo sysctl kernel.perf_event_paranoid=1".to_owned()),
         ),
@@ -876,23 +879,23 @@ fn perf_events(findings: &mut Findings, machine: &Machine) {
     }
 }
 
-fn unprivileged(findings: &mut Findings, machine: &Machine) {
+fn privilege(findings: &mut Findings, machine: &Machine) {
     let topic = "privilege";
     match machine.permissions.root {
-        Some(true) => findings.good(topic, "Runs as root: nothing was hidden for lack of it."),
+        Some(true) => findings.good(topic, "This runs as root, so no check lacked permission."),
         Some(false) => findings.add(
             topic,
             Level::Note,
-            "Does not run as root.",
-            "No number needs it. Root would show the live preemption mode \
-             (/sys/kernel/debug/sched/preempt) and a kernel configuration that only root may read.",
+            "This does not run as root.",
+            "No number needs root. As root, doctor also sees the live preemption mode \
+             (/sys/kernel/debug/sched/preempt) and a kernel configuration that only root can read.",
             Some("sudo kernmark doctor".to_owned()),
         ),
         None => findings.add(
             topic,
             Level::Blocking,
             "/proc does not show this process.",
-            "Neither this machine nor the proofs beside the numbers can be checked.",
+            "Without it, kernmark cannot check this machine or the proofs of its numbers.",
             Some("sudo mount -t proc proc /proc".to_owned()),
         ),
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What on this machine makes the numbers worse or impossible, and what to do about it.
+//! Finds what disturbs measurements on this machine: a [`Machine`](crate::machine::Machine) and
+//! [`Probes`] in, [`Finding`]s with remedies out.
 //!
-//! [`examine`] is pure: it judges a [`Machine`](crate::machine::Machine) and what [`Probes`] saw of it
-//! over a moment. Nothing here changes the machine.
+//! [`Probes::take`] watches the machine for a moment. [`examine`] judges and is pure. Neither changes the
+//! machine.
 
 mod checks;
 mod probes;
@@ -13,30 +14,30 @@ pub use probes::{Activity, Probes, Realtime, Snapshot, Times};
 
 /// The highest real-time priority that the agent asks for.
 const AGENT_PRIORITY: u64 = 3;
-/// How much a finding matters, worst last.
+/// The severity of a finding, worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// As it should be.
+    /// Nothing to improve.
     Good,
-    /// Worth knowing when numbers are read or compared.
+    /// Consider it when you read or compare numbers.
     Note,
-    /// Numbers are worse than they have to be.
+    /// Numbers are worse than they could be.
     Warning,
-    /// Numbers do not describe what they are taken for.
+    /// Numbers do not measure what they claim to measure.
     Blocking,
 }
 
-/// One thing found on the machine.
+/// A finding of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is about, one or two words.
+    /// Its subject, in a few words.
     pub topic: &'static str,
-    /// How much it matters.
+    /// Its severity.
     pub level: Level,
-    /// What was found.
+    /// What was found, in sentences.
     pub what: String,
-    /// What it does to the numbers.
+    /// How it affects the numbers. Empty if nothing is to be improved.
     pub effect: String,
-    /// The exact command or setting that removes it, where there is one.
+    /// The exact command or setting that fixes it, if there is one.
     pub remedy: Option<String>,
 }

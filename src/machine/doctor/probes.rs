@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What is seen by watching the machine and asking it, rather than by reading a setting.
+//! Observes the machine: CPU time over an interval, and whether the kernel grants real-time priority.
+//!
+//! `/proc` in, [`Probes`] out. Settings, which need no observation, are in [`crate::machine`].
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,21 +14,21 @@ use std::time::Duration;
 
 use super::AGENT_PRIORITY;
 
-/// CPU time since boot, in the kernel's ticks (100 per second).
+/// CPU time, in the kernel's ticks (100 per second).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// All time, idle time included.
+    /// All time, including idle time.
     pub total: u64,
-    /// Time without work, waiting for input and output included.
+    /// Idle time, including time spent waiting for I/O.
     pub idle: u64,
-    /// Time in which a hypervisor ran something else.
+    /// Time that the hypervisor gave to others.
     pub steal: u64,
 }
 
 impl Times {
-    /// A line of `/proc/stat`, without its first word.
+    /// Parses a line of `/proc/stat` without its first word.
     fn parse(fields: &str) -> Self {
-        // user nice system idle iowait irq softirq steal; guest time is in user time already.
+        // user nice system idle iowait irq softirq steal. User time already includes guest time.
         let fields: Vec<u64> = fields
             .split_whitespace()
             .take(8)
@@ -40,7 +42,7 @@ impl Times {
         }
     }
 
-    /// Counters can step back by a tick; that counts as no time.
+    /// The time since an earlier reading. Counters can go back by a tick, which counts as 0.
     fn since(self, before: Self) -> Self {
         Self {
             total: self.total.saturating_sub(before.total),
@@ -49,7 +51,7 @@ impl Times {
         }
     }
 
-    /// A part of the total, 0 to 1.
+    /// A part of the total, between 0 and 1.
     fn share(self, part: u64) -> f64 {
         if self.total == 0 {
             0.0
@@ -58,20 +60,20 @@ impl Times {
         }
     }
 
-    /// The share in which a CPU worked, 0 to 1; stolen time is none.
+    /// The share of busy time, between 0 and 1. Stolen time is not busy time.
     #[must_use]
     pub fn busy_share(self) -> f64 {
         self.share(self.total.saturating_sub(self.idle + self.steal))
     }
 
-    /// The share that a hypervisor took away, 0 to 1.
+    /// The share of stolen time, between 0 and 1.
     #[must_use]
     pub fn steal_share(self) -> f64 {
         self.share(self.steal)
     }
 }
 
-/// The kernel's counters of CPU time at one moment.
+/// The kernel's CPU time counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     all: Times,
@@ -80,7 +82,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Reads the counters below `root` (`/` for this machine), without those of the process `own`.
+    /// Reads the counters below `root` (`/` for this machine). Leaves out the process `own`.
     #[must_use]
     pub fn read(root: &Path, own: u32) -> Self {
         let mut snapshot = Self::default();
@@ -115,32 +117,33 @@ impl Snapshot {
     }
 }
 
-/// Name and CPU time in ticks from `/proc/PID/stat`; the name may hold blanks and brackets.
+/// The name and the CPU time in ticks from `/proc/PID/stat`. The name may contain blanks and brackets.
 fn process_time(stat: &str) -> Option<(String, u64)> {
     let (head, tail) = stat.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
-    // After the name: state is field 3, user time 14, system time 15.
+    // The fields after the name start with field 3. User time is field 14, system time 15.
     let mut fields = tail.split_whitespace().skip(11);
     let user: u64 = fields.next()?.parse().ok()?;
     let system: u64 = fields.next()?.parse().ok()?;
     Some((name.to_owned(), user + system))
 }
 
-/// What the CPUs did between two snapshots.
+/// The activity between two snapshots.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Activity {
-    /// All CPUs since boot.
+    /// All CPUs, since boot.
     pub since_boot: Times,
-    /// All CPUs in the interval.
+    /// All CPUs, in the interval.
     pub all: Times,
-    /// Each CPU in the interval.
+    /// Each CPU, in the interval.
     pub cpus: BTreeMap<u32, Times>,
-    /// Processes that ran in the interval and the CPUs they took (1 is one whole CPU), most first.
+    /// Processes that ran in the interval with the number of CPUs they used (1.0 is one full CPU),
+    /// busiest first.
     pub processes: Vec<(String, f64)>,
 }
 
 impl Activity {
-    /// The difference of two snapshots.
+    /// The difference between two snapshots.
     #[must_use]
     pub fn between(before: &Snapshot, after: &Snapshot) -> Self {
         let all = after.all.since(before.all);
@@ -169,23 +172,23 @@ impl Activity {
     }
 }
 
-/// Whether a real-time priority was granted when asked for.
+/// The result of asking for a real-time priority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Realtime {
     /// The kernel granted it.
     Granted,
-    /// The kernel refused it, with these words.
+    /// The request failed with this message.
     Refused(String),
-    /// It was not asked.
+    /// It was not requested.
     Untried,
 }
 
-/// What was seen by watching and asking, rather than by reading a setting.
+/// Observations of the machine, as opposed to its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probes {
-    /// What the CPUs did for a moment.
+    /// The activity of the CPUs over a short interval.
     pub activity: Option<Activity>,
-    /// Whether real-time priority is granted.
+    /// Whether the kernel grants real-time priority.
     pub realtime: Realtime,
 }
 
@@ -199,8 +202,8 @@ impl Default for Probes {
 }
 
 impl Probes {
-    /// Watches this machine for `interval` (200 ms is enough) and asks for real-time
-    /// priority with `chrt`, in a process of its own that ends at once.
+    /// Watches this machine for `interval` (200 ms is enough). Also asks for real-time priority, with
+    /// `chrt` in a separate process that ends at once.
     #[must_use]
     pub fn take(interval: Duration) -> Self {
         let root = Path::new("/");
