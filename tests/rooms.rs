@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The order of the rooms in `src/`: each uses only those above it, and no files within a room use
-//! each other in a circle. Read from the paths in the sources, as nothing else enforces it.
+//! Checks the structure of `src/`: each folder uses only the folders before it, and no files use each
+//! other in a circle. The checks read the paths in the sources, because the compiler enforces none of
+//! this.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// In the order in which a run passes through them.
+/// The folders of `src/`, in the order in which a run passes through them.
 const ROOMS: [&str; 12] = [
     "base",
     "stream",
@@ -23,7 +24,7 @@ const ROOMS: [&str; 12] = [
     "commands",
 ];
 
-/// A path that a source file names: the file, the line, and the module from the crate's root.
+/// A path in a source file: where it is, the module of the file, and the module it names.
 #[derive(Debug)]
 struct Import {
     at: String,
@@ -45,15 +46,15 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The module that a file is: `judge/compare.rs` is `judge::compare`, `judge/mod.rs` is `judge`.
+/// The module of a file: `judge/compare.rs` is `judge::compare`, `judge/mod.rs` is `judge`.
 fn module(path: &Path) -> Vec<String> {
     let path = path.with_extension("");
     let names = path.iter().map(|name| name.to_str().unwrap().to_owned());
     names.filter(|name| name != "mod").collect()
 }
 
-/// Every `crate::` and `super::` path in a text, as a module; the last parts may be items. Unit
-/// tests, which come last in a file, may use anything.
+/// Every `crate::` and `super::` path in a text, outside comments. The last parts of a path may be
+/// items. Unit tests, which come last in a file, may use anything and are skipped.
 fn imports(at: &str, module: &[String], text: &str) -> Vec<Import> {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
     let comment = |line: &&str| line.trim_start().starts_with("//");
@@ -99,13 +100,13 @@ fn rank(module: &[String]) -> Option<usize> {
     ROOMS.iter().position(|known| known == room)
 }
 
-/// What breaks the order: an import of a room further down.
+/// Describes each import of a later folder.
 fn against_the_order(imports: &[Import]) -> Vec<String> {
     let breaks = |import: &&Import| match (rank(&import.from), rank(&import.to)) {
         (Some(from), Some(to)) => to > from,
         _ => false,
     };
-    let tell = |import: &Import| {
+    let describe = |import: &Import| {
         format!(
             "{}: {} uses {}",
             import.at,
@@ -113,21 +114,21 @@ fn against_the_order(imports: &[Import]) -> Vec<String> {
             import.to.join("::")
         )
     };
-    imports.iter().filter(breaks).map(tell).collect()
+    imports.iter().filter(breaks).map(describe).collect()
 }
 
-/// Files that use each other in a circle, each circle once.
+/// The circles of files that use each other, each circle once.
 fn circles(imports: &[Import], files: &BTreeSet<Vec<String>>) -> BTreeSet<Vec<String>> {
     let mut uses: BTreeMap<&[String], BTreeSet<&[String]>> = BTreeMap::new();
     for import in imports {
-        // The longest part of the path that is a file.
+        // The longest prefix of the path that is a file.
         let file = (1..=import.to.len())
             .rev()
             .map(|length| &import.to[..length])
             .find(|part| files.contains(*part));
-        // A folder's own file gathers its parts, and these use what it offers them.
-        let kin = |a: &[String], b: &[String]| a.starts_with(b) || b.starts_with(a);
-        if let Some(file) = file.filter(|file| !kin(file, &import.from)) {
+        // `mod.rs` and the other files of its folder may use each other.
+        let is_related = |a: &[String], b: &[String]| a.starts_with(b) || b.starts_with(a);
+        if let Some(file) = file.filter(|file| !is_related(file, &import.from)) {
             uses.entry(&import.from).or_default().insert(file);
         }
     }
@@ -151,7 +152,8 @@ fn circles(imports: &[Import], files: &BTreeSet<Vec<String>>) -> BTreeSet<Vec<St
     found
 }
 
-fn all() -> (Vec<Import>, BTreeSet<Vec<String>>) {
+/// All imports and all modules of `src/`.
+fn read_sources() -> (Vec<Import>, BTreeSet<Vec<String>>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = Vec::new();
     let mut files = BTreeSet::new();
@@ -170,7 +172,7 @@ fn all() -> (Vec<Import>, BTreeSet<Vec<String>>) {
 }
 
 #[test]
-fn every_folder_is_a_room() {
+fn every_folder_is_in_the_order() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut folders: Vec<String> = Vec::new();
     let mut files: Vec<String> = Vec::new();
@@ -192,8 +194,8 @@ fn every_folder_is_a_room() {
 }
 
 #[test]
-fn rooms_use_only_those_above_them() {
-    let (imports, _) = all();
+fn folders_use_only_earlier_folders() {
+    let (imports, _) = read_sources();
     assert!(imports.len() > 300, "{}", imports.len());
     let broken = against_the_order(&imports);
     assert!(broken.is_empty(), "\n{}", broken.join("\n"));
@@ -201,13 +203,13 @@ fn rooms_use_only_those_above_them() {
 
 #[test]
 fn no_files_use_each_other_in_a_circle() {
-    let (imports, files) = all();
+    let (imports, files) = read_sources();
     let circles = circles(&imports, &files);
     assert!(circles.is_empty(), "{circles:#?}");
 }
 
 #[test]
-fn both_checks_find_what_they_are_for() {
+fn checks_find_violations() {
     let path = |text: &str| -> Vec<String> { text.split("::").map(str::to_owned).collect() };
     let files = ["stream::run", "stream::histogram", "report::table"].map(path);
     let text =
