@@ -27,12 +27,20 @@ fuzz_target!(|data: &[u8]| {
 
 fn read(format: &'static Format, data: &[u8]) {
     let results = results(format, data);
-    assert_eq!(results, self::results(format, data), "reading twice gives different results");
+    assert_eq!(
+        results,
+        self::results(format, data),
+        "reading twice gives different results"
+    );
     // In a document, a changed line end inside a string could make the JSON invalid.
     if format.document.is_none() && !data.contains(&b'\r') {
         let lines: Vec<&[u8]> = data.split(|byte| *byte == b'\n').collect();
         let windows = lines.join(&b"\r\n"[..]);
-        assert_eq!(results, self::results(format, &windows), "line ends change the results");
+        assert_eq!(
+            results,
+            self::results(format, &windows),
+            "line ends change the results"
+        );
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Case {
     places: HashMap<String, usize>,
     proofs: Vec<Proof>,
     /// Why the case can no longer have a number, whatever follows.
-    spoiled: Option<String>,
+    invalid: Option<String>,
 }
 
 /// How a case measures, by its `plan` record.
@@ -81,8 +81,8 @@ impl Case {
     }
 
     /// Notes that a record of the case was lost or damaged. The first reason stays.
-    pub fn spoil(&mut self, reason: &str) {
-        self.spoiled.get_or_insert_with(|| reason.to_owned());
+    pub fn invalidate(&mut self, reason: &str) {
+        self.invalid.get_or_insert_with(|| reason.to_owned());
     }
 
     /// Takes a `plan` record.
@@ -195,7 +195,7 @@ impl Case {
             Ending::End(record) => record,
             Ending::CutOff(reason) => return (Outcome::Incomplete(reason.clone()), 0),
         };
-        if let Some(reason) = &self.spoiled {
+        if let Some(reason) = &self.invalid {
             return (Outcome::Incomplete(reason.clone()), 0);
         }
         let reason = || end.text().unwrap_or_else(|| "no reason given".to_owned());

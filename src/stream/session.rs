@@ -93,7 +93,7 @@ pub struct Reader {
     metrics: HashMap<String, usize>,
     /// The metrics of each case, from the catalog.
     cases: HashMap<String, Vec<String>>,
-    current: Option<Current>,
+    current: Option<OpenSession>,
     /// The block of the sessions that follow.
     block: Option<String>,
     /// Why the last truncated session was cut off.
@@ -111,9 +111,9 @@ pub fn read(stream: &[u8]) -> Run {
     reader.finish()
 }
 
-/// The session whose records are arriving.
+/// The session whose records are being received.
 #[derive(Debug)]
-struct Current {
+struct OpenSession {
     role: Role,
     /// The expected number of the next record.
     next: u64,
@@ -165,7 +165,7 @@ enum Target {
 
 type Handled = Result<Option<Event>, Malformed>;
 
-impl Current {
+impl OpenSession {
     fn new(role: Role, first: &Record) -> Self {
         Self {
             role,
@@ -178,10 +178,10 @@ impl Current {
     }
 
     /// Notes that a record was lost or damaged at this point.
-    fn spoil(&mut self, reason: &str) {
+    fn invalidate(&mut self, reason: &str) {
         self.text = None;
         if let Some(case) = &mut self.open {
-            case.spoil(reason);
+            case.invalidate(reason);
         }
     }
 
@@ -244,7 +244,7 @@ impl Reader {
         }
     }
 
-    /// Reads one line. Returns whether it held a record, intact or damaged, and no log text.
+    /// Reads one line. Returns whether it held a record, intact or damaged, rather than log text.
     pub fn accepts(&mut self, line: &[u8]) -> bool {
         let log_lines = self.run.damage.log_lines;
         self.line(line);
@@ -311,7 +311,7 @@ impl Reader {
     fn damaged(&mut self, reason: &str) {
         self.run.damage.damaged += 1;
         if let Some(current) = &mut self.current {
-            current.spoil(reason);
+            current.invalidate(reason);
         }
     }
 
@@ -358,7 +358,7 @@ impl Reader {
     fn start(&mut self, record: &Record) -> Option<Event> {
         self.cut_off("another session began inside the case: it hung or was cut off");
         if record.kind() == "host" {
-            self.current = Some(Current::new(Role::Host, record));
+            self.current = Some(OpenSession::new(Role::Host, record));
             self.fact(record).ok()?;
             return None;
         }
@@ -371,7 +371,7 @@ impl Reader {
             self.run.sessions.len() - 1
         });
         let role = index.map_or(Role::List, Role::Measure);
-        self.current = Some(Current::new(role, record));
+        self.current = Some(OpenSession::new(role, record));
         Some(Event::Hello(index))
     }
 
@@ -411,7 +411,7 @@ impl Reader {
         if seq > current.next {
             self.run.damage.gaps += 1;
             let missing = format!("records are missing: {} to {}", current.next, seq - 1);
-            current.spoil(&missing);
+            current.invalidate(&missing);
         }
         current.next = seq.saturating_add(1);
         true
@@ -841,7 +841,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_repeated_or_truncated_record_spoils_only_its_case() {
+    fn lost_repeated_or_truncated_record_invalidates_only_its_case() {
         let mut script = Script::default();
         script.say(HELLO).all(&CASE_B).all(&CASE_A).bye();
         let start = 1 + CASE_B.len();
@@ -903,7 +903,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_spoils_the_open_case_with_its_reason() {
+    fn cut_invalidates_the_open_case_with_its_reason() {
         let mut script = Script::default();
         script.say(HELLO).all(&CASE_B).all(&CASE_A[..4]);
         script.say("cut | no record for 10 s: killed");
