@@ -6,20 +6,24 @@
 //! order where the target allows that. What a case may take is set anew for each replicate from what the
 //! one before took, so that the whole keeps to its time.
 
+mod catalog;
+mod determinism;
 pub mod lock;
 pub mod progress;
+mod recording;
+mod time_budget;
 
-use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use crate::measure::progress::Position;
-use crate::stream::record::{self, Line};
-use crate::stream::run::{Entry, Fact, Metric, Outcome, Run, Unit, CLOCK};
-use crate::stream::session::{self, Event, Reader};
-use crate::target::{Ending, Order, Orders, Target};
+pub use catalog::{cases, catalog, Catalog};
+pub use determinism::inexact;
+pub use recording::Recording;
 
-/// How far a run may exceed its time budget before what is left of it is given up.
-const GRACE: f64 = 1.2;
+use crate::measure::progress::Position;
+use crate::stream::run::Entry;
+use crate::stream::session::Event;
+use crate::target::{Ending, Order, Orders, Target};
+use time_budget::Pace;
 
 /// How often an agent may hang in a run before what is left of the run is given up.
 const MOST_HANGS: u32 = 8;
@@ -59,192 +63,6 @@ pub struct Measured {
     pub partial: bool,
     /// What the user should know, one line each.
     pub notices: Vec<String>,
-}
-
-/// Bytes of a stream that are held back at most.
-const MOST_PENDING: usize = 64 << 10;
-
-/// A record stream on its way to where it is saved, and its reader, which sees every byte of it.
-///
-/// What came is written out when a case or a session ends.
-pub struct Recording<'a> {
-    out: &'a mut dyn Write,
-    /// What is not written yet.
-    pending: Vec<u8>,
-    /// Why nothing is written any more.
-    trouble: Option<io::Error>,
-    /// Whether the last line came without its end.
-    unended: bool,
-    reader: Reader,
-    /// The number that the session's next record has.
-    next: u64,
-    /// Whether an agent's session is open.
-    open: bool,
-}
-
-impl<'a> Recording<'a> {
-    /// A recording that starts with the facts of the machine and the tool.
-    #[must_use]
-    pub fn new(facts: &[Fact], out: &'a mut dyn Write) -> Self {
-        let mut recording = Recording {
-            out,
-            pending: Vec::new(),
-            trouble: None,
-            unended: false,
-            reader: Reader::default(),
-            next: 0,
-            open: false,
-        };
-        for fact in facts {
-            recording.fact(&fact.name, &fact.value);
-        }
-        recording
-    }
-
-    fn fact(&mut self, name: &str, value: &str) {
-        for line in record::write(self.next, "host", &[("name", name)], Some(value)) {
-            self.line(format!("{line}\n").as_bytes());
-        }
-    }
-
-    /// Says in which block of an interleaved measurement the sessions lie that follow.
-    pub fn block(&mut self, block: &str) {
-        self.next = 0;
-        self.fact(session::BLOCK, block);
-    }
-
-    /// Takes one line of a stream, with its line end if it has one.
-    pub fn line(&mut self, line: &[u8]) -> Option<Event> {
-        // A line that was cut off must not run into the next.
-        self.end_line();
-        self.pending.extend_from_slice(line);
-        self.unended = !line.ends_with(b"\n");
-        if let Line::Record(record) = record::parse(line) {
-            self.next = record.seq().saturating_add(1);
-        }
-        let event = self.reader.line(line);
-        match event {
-            Some(Event::Hello(_)) => self.open = true,
-            Some(Event::Bye) => self.open = false,
-            _ => {}
-        }
-        let ended = matches!(event, Some(Event::End { .. } | Event::Bye));
-        if ended || self.pending.len() >= MOST_PENDING {
-            self.write();
-        }
-        event
-    }
-
-    /// Writes what is pending, unless that failed before.
-    fn write(&mut self) {
-        if self.trouble.is_none() {
-            self.trouble = self.out.write_all(&self.pending).err();
-        }
-        self.pending.clear();
-    }
-
-    /// The version of the grammar that the stream speaks, where it is another.
-    fn refused(&self) -> Option<String> {
-        self.reader.refused().map(|refused| refused.to_string())
-    }
-
-    /// Ends the open session, if there is one: its agent broke down or was killed, and why.
-    fn cut(&mut self, reason: &str) {
-        if !self.open {
-            return;
-        }
-        let mut reason = reason.to_owned();
-        // Only one record: nothing can go on in a session that is over.
-        let line = loop {
-            match &record::write(self.next, "cut", &[], Some(&reason))[..] {
-                [line] => break format!("{line}\n"),
-                _ => reason.truncate(reason.char_indices().nth_back(8).map_or(0, |(at, _)| at)),
-            }
-        };
-        self.line(line.as_bytes());
-        self.open = false;
-    }
-
-    fn end_line(&mut self) {
-        if self.unended {
-            self.pending.push(b'\n');
-            self.unended = false;
-        }
-    }
-
-    /// Writes the rest. What the stream says, and whether all of it was written.
-    pub fn finish(mut self) -> (Run, io::Result<()>) {
-        self.end_line();
-        self.write();
-        (self.reader.finish(), self.trouble.map_or(Ok(()), Err))
-    }
-}
-
-/// The catalog session of an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Catalog {
-    /// Its lines, as they came.
-    pub lines: Vec<Vec<u8>>,
-    /// What they say.
-    pub entries: Vec<Entry>,
-    /// The name of the agent's port.
-    pub port: String,
-}
-
-/// Gets the catalog session of a target.
-///
-/// # Errors
-///
-/// The agent cannot be started, breaks down, or prints no catalog. `Ok(None)`
-/// means that the user interrupted it.
-pub fn catalog(target: &mut dyn Target) -> Result<Option<Catalog>, String> {
-    let mut lines: Vec<Vec<u8>> = Vec::new();
-    let mut reader = Reader::default();
-    let ending = target.session(&Order::List, &mut |line| {
-        lines.push(line.to_vec());
-        reader.line(line);
-    })?;
-    if ending == Ending::Interrupted {
-        return Ok(None);
-    }
-    if let Some(fault) = ending.fault() {
-        return Err(format!("the agent printed no whole catalog: {fault}"));
-    }
-    let refused = reader.refused();
-    let entries = reader.finish().catalog;
-    if entries.is_empty() {
-        return Err(refused.map_or(
-            "the agent printed no catalog; is it an agent of kernmark?".to_owned(),
-            |refused| refused.to_string(),
-        ));
-    }
-    let port = lines
-        .iter()
-        .find_map(|line| match record::parse(line) {
-            Line::Record(record) if record.kind() == "hello" => record.get("port"),
-            _ => None,
-        })
-        .unwrap_or("unknown")
-        .to_owned();
-    Ok(Some(Catalog {
-        lines,
-        entries,
-        port,
-    }))
-}
-
-/// The cases of the metrics that `selected` picks, each once, in the catalog's order; the clock's
-/// own case comes first and is always there if the catalog has it.
-#[must_use]
-pub fn cases(catalog: &[Entry], selected: impl Fn(&Entry) -> bool) -> Vec<String> {
-    let mut cases: Vec<String> = Vec::new();
-    let clock = catalog.iter().filter(|entry| entry.metric == CLOCK);
-    for entry in clock.chain(catalog.iter().filter(|entry| selected(entry))) {
-        if !cases.contains(&entry.case) {
-            cases.push(entry.case.clone());
-        }
-    }
-    cases
 }
 
 /// What is measured in each replicate.
@@ -290,39 +108,6 @@ pub fn measure(
             return Ok(measurement.finish(end));
         }
     }
-}
-
-/// What shows that a clock that should be exact is not: metrics whose replicates differ.
-#[must_use]
-pub fn inexact(run: &Run) -> Option<String> {
-    const NAMED: usize = 3;
-    let counts = |session: usize| run.sessions[session].clock.unit == Unit::Instructions;
-    let differs = |metric: &&Metric| {
-        let mut numbers = metric
-            .replicates
-            .iter()
-            .filter(|one| one.outcome == Outcome::Ok && counts(one.session))
-            .map(|one| (one.batch, one.cold, &one.histogram));
-        let first = numbers.next();
-        numbers.any(|other| Some(other) != first)
-    };
-    let ids: Vec<&str> = run
-        .metrics
-        .iter()
-        .filter(differs)
-        .map(|m| m.id.as_str())
-        .collect();
-    let more = match ids.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let verb = if ids.len() == 1 { "differs" } else { "differ" };
-    (!ids.is_empty()).then(|| {
-        format!(
-            "this emulator should be exact and is not: {}{more} {verb} between replicates",
-            ids[..ids.len().min(NAMED)].join(", ")
-        )
-    })
 }
 
 /// A run in the making, replicate by replicate.
@@ -599,135 +384,11 @@ impl<'a, 'b> Measurement<'a, 'b> {
     }
 }
 
-/// How much time each case gets.
-///
-/// A replicate takes a part that the budget does not govern (start, calibration, cases that need
-/// longer) and one that grows with it. Scaling the budget by what the last replicate should have
-/// taken over what it took closes in on the right one without knowing either part.
-struct Pace {
-    /// For the whole run; `None`: no bound.
-    time: Option<Duration>,
-    runs: u32,
-    cases: usize,
-    /// The last replicate that went well: its budget for a case, and how long it took.
-    last: Option<(Duration, Duration)>,
-}
-
-impl Pace {
-    fn new(time: Option<Duration>, runs: u32, cases: usize) -> Self {
-        Pace {
-            time,
-            runs,
-            cases: cases.max(1),
-            last: None,
-        }
-    }
-
-    /// The time for each case of the next replicate, when `left` replicates are to be made.
-    fn budget(&self, elapsed: Duration, left: u32) -> Option<Duration> {
-        const LEAST: f64 = 100e-6;
-        // The first replicate does not know yet what its cases take besides.
-        const FIRST: f64 = 0.5;
-        const MOST_CHANGE: f64 = 4.0;
-        let time = self.time?.as_secs_f64();
-        let share = (time - elapsed.as_secs_f64()).max(0.0) / f64::from(left.max(1));
-        let budget = match self.last {
-            None => FIRST * share / self.cases as f64,
-            Some((budget, took)) => {
-                let change = share / took.as_secs_f64().max(1e-6);
-                budget.as_secs_f64() * change.clamp(1.0 / MOST_CHANGE, MOST_CHANGE)
-            }
-        };
-        Some(Duration::from_secs_f64(
-            budget.clamp(LEAST, time.max(LEAST)),
-        ))
-    }
-
-    /// Notes what a replicate took with its budget.
-    fn took(&mut self, budget: Option<Duration>, took: Duration) {
-        if let Some(budget) = budget {
-            self.last = Some((budget, took));
-        }
-    }
-
-    /// Whether another replicate fits, going by the last.
-    fn has_time(&self, elapsed: Duration) -> bool {
-        let next = self.last.map_or(Duration::ZERO, |(_, took)| took);
-        !self.is_over(elapsed + next)
-    }
-
-    /// Whether the time is over, and what may be exceeded of it.
-    fn is_over(&self, elapsed: Duration) -> bool {
-        self.time
-            .is_some_and(|time| elapsed > Duration::from_secs_f64(time.as_secs_f64() * GRACE))
-    }
-
-    /// How far the run is. The time left is what the rate until now makes it.
-    fn position<'a>(&self, case: &'a str, done: usize, elapsed: Duration) -> Position<'a> {
-        const EARLY: usize = 10;
-        let total = self.cases * self.runs as usize;
-        let by_plan = self.time.map(|time| time.saturating_sub(elapsed));
-        let by_rate = elapsed.mul_f64(total.saturating_sub(done) as f64 / done.max(1) as f64);
-        let left = match by_plan {
-            Some(plan) if done * EARLY < total => plan,
-            _ => by_rate,
-        };
-        Position {
-            case,
-            done,
-            total: Some(total),
-            time: left,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Runs a pace over a machine where a replicate takes `fixed` and `factor` times its budgets.
-    fn total(time: f64, runs: u32, cases: usize, fixed: f64, factor: f64) -> (f64, u32) {
-        let mut pace = Pace::new(Some(Duration::from_secs_f64(time)), runs, cases);
-        let mut elapsed = Duration::ZERO;
-        for replicate in 0..runs {
-            if !pace.has_time(elapsed) {
-                return (elapsed.as_secs_f64(), replicate);
-            }
-            let budget = pace.budget(elapsed, runs - replicate);
-            let took = Duration::from_secs_f64(
-                fixed + factor * budget.unwrap().as_secs_f64() * cases as f64,
-            );
-            pace.took(budget, took);
-            elapsed += took;
-        }
-        (elapsed.as_secs_f64(), runs)
-    }
-
-    #[test]
-    fn a_run_keeps_to_its_time_whatever_the_cases_cost_besides() {
-        for (fixed, factor) in [(0.0, 1.0), (1.0, 1.0), (0.3, 2.5), (2.0, 0.4)] {
-            let (took, runs) = total(25.0, 10, 120, fixed, factor);
-            assert_eq!(runs, 10, "fixed {fixed} factor {factor}");
-            assert!(
-                (22.0..=27.0).contains(&took),
-                "fixed {fixed} factor {factor}: {took}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_run_whose_fixed_part_exceeds_its_time_makes_fewer_replicates() {
-        let (took, runs) = total(25.0, 10, 120, 6.0, 1.0);
-        assert!(runs < 10);
-        assert!(took <= 25.0 * GRACE, "{took}");
-    }
-
-    #[test]
-    fn without_a_bound_there_is_no_budget_and_always_time() {
-        let pace = Pace::new(None, 10, 5);
-        assert_eq!(pace.budget(Duration::from_secs(1000), 10), None);
-        assert!(pace.has_time(Duration::from_secs(100_000)));
-    }
+    use crate::stream::record;
+    use std::io;
 
     fn entry(metric: &str, case: &str) -> Entry {
         Entry {
@@ -735,19 +396,6 @@ mod tests {
             case: case.to_owned(),
             ..Entry::default()
         }
-    }
-
-    #[test]
-    fn the_clock_comes_first_and_a_case_comes_once() {
-        let catalog = [
-            entry("mutex.lock", "mutex.lock"),
-            entry("mutex.unlock", "mutex.lock"),
-            entry(CLOCK, CLOCK),
-            entry("fifo.put", "fifo.put"),
-        ];
-        let with = |start: &'static str| cases(&catalog, |entry| entry.metric.starts_with(start));
-        assert_eq!(with(""), [CLOCK, "mutex.lock", "fifo.put"]);
-        assert_eq!(with("mutex.unlock"), [CLOCK, "mutex.lock"]);
     }
 
     /// A target that plays prepared sessions and keeps the orders it got.
@@ -899,67 +547,6 @@ mod tests {
         let (measured, orders) = play(1, (0..20).map(case).collect());
         assert_eq!(measured.end, End::GivenUp);
         assert_eq!(orders.len() as u32, MOST_HANGS);
-    }
-
-    #[test]
-    fn replicates_that_differ_where_they_must_not_are_named() {
-        let run = |unit: &str, counts: [&[(u64, u64)]; 2]| {
-            let mut reader = Reader::new();
-            for counts in counts {
-                let clock = [("clock", "c"), ("unit", unit), ("realtime", "no")];
-                let clock = clock
-                    .into_iter()
-                    .chain([("hz", if unit == "cycles" { "1" } else { "0" })]);
-                let hello: Vec<_> = [("port", "p"), ("arch", "a"), ("mode", "run")]
-                    .into_iter()
-                    .chain(clock)
-                    .collect();
-                let samples: u64 = counts.iter().map(|(_, count)| count).sum();
-                let samples = samples.to_string();
-                let proof = [
-                    ("case", "a"),
-                    ("name", "order"),
-                    ("counted", "0"),
-                    ("low", "0"),
-                    ("high", "0"),
-                ];
-                let lines = [
-                    record::write(0, "hello", &hello, None),
-                    record::write(1, "begin", &[("case", "a"), ("asked", "5")], None),
-                    record::write(
-                        2,
-                        "plan",
-                        &[("case", "a"), ("samples", &samples), ("batch", "1")],
-                        None,
-                    ),
-                    record::write_hist(3, "a", 0, counts),
-                    record::write(4, "proof", &proof, None),
-                    record::write(
-                        5,
-                        "end",
-                        &[("case", "a"), ("status", "ok"), ("samples", &samples)],
-                        None,
-                    ),
-                    record::write(6, "bye", &[("records", "6")], None),
-                ];
-                for line in lines.concat() {
-                    reader.line(line.as_bytes());
-                }
-            }
-            let run = reader.finish();
-            assert!(run.metrics[0]
-                .replicates
-                .iter()
-                .all(|one| one.outcome == Outcome::Ok));
-            run
-        };
-        let (one, other): (&[_], &[_]) = (&[(7, 5)], &[(7, 4), (8, 1)]);
-        assert_eq!(inexact(&run("instructions", [one, one])), None);
-        assert_eq!(inexact(&run("cycles", [one, other])), None);
-        assert_eq!(
-            inexact(&run("instructions", [one, other])).unwrap(),
-            "this emulator should be exact and is not: a differs between replicates"
-        );
     }
 
     #[test]

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The catalog of an agent, and which of its cases a run measures.
+
+use crate::stream::record::{self, Line};
+use crate::stream::run::{Entry, CLOCK};
+use crate::stream::session::Reader;
+use crate::target::{Ending, Order, Target};
+
+/// The catalog session of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Catalog {
+    /// Its lines, as they came.
+    pub lines: Vec<Vec<u8>>,
+    /// What they say.
+    pub entries: Vec<Entry>,
+    /// The name of the agent's port.
+    pub port: String,
+}
+
+/// Gets the catalog session of a target.
+///
+/// # Errors
+///
+/// The agent cannot be started, breaks down, or prints no catalog. `Ok(None)`
+/// means that the user interrupted it.
+pub fn catalog(target: &mut dyn Target) -> Result<Option<Catalog>, String> {
+    let mut lines: Vec<Vec<u8>> = Vec::new();
+    let mut reader = Reader::default();
+    let ending = target.session(&Order::List, &mut |line| {
+        lines.push(line.to_vec());
+        reader.line(line);
+    })?;
+    if ending == Ending::Interrupted {
+        return Ok(None);
+    }
+    if let Some(fault) = ending.fault() {
+        return Err(format!("the agent printed no whole catalog: {fault}"));
+    }
+    let refused = reader.refused();
+    let entries = reader.finish().catalog;
+    if entries.is_empty() {
+        return Err(refused.map_or(
+            "the agent printed no catalog; is it an agent of kernmark?".to_owned(),
+            |refused| refused.to_string(),
+        ));
+    }
+    let port = lines
+        .iter()
+        .find_map(|line| match record::parse(line) {
+            Line::Record(record) if record.kind() == "hello" => record.get("port"),
+            _ => None,
+        })
+        .unwrap_or("unknown")
+        .to_owned();
+    Ok(Some(Catalog {
+        lines,
+        entries,
+        port,
+    }))
+}
+
+/// The cases of the metrics that `selected` picks, each once, in the catalog's order; the clock's
+/// own case comes first and is always there if the catalog has it.
+#[must_use]
+pub fn cases(catalog: &[Entry], selected: impl Fn(&Entry) -> bool) -> Vec<String> {
+    let mut cases: Vec<String> = Vec::new();
+    let clock = catalog.iter().filter(|entry| entry.metric == CLOCK);
+    for entry in clock.chain(catalog.iter().filter(|entry| selected(entry))) {
+        if !cases.contains(&entry.case) {
+            cases.push(entry.case.clone());
+        }
+    }
+    cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(metric: &str, case: &str) -> Entry {
+        Entry {
+            metric: metric.to_owned(),
+            case: case.to_owned(),
+            ..Entry::default()
+        }
+    }
+
+    #[test]
+    fn the_clock_comes_first_and_a_case_comes_once() {
+        let catalog = [
+            entry("mutex.lock", "mutex.lock"),
+            entry("mutex.unlock", "mutex.lock"),
+            entry(CLOCK, CLOCK),
+            entry("fifo.put", "fifo.put"),
+        ];
+        let with = |start: &'static str| cases(&catalog, |entry| entry.metric.starts_with(start));
+        assert_eq!(with(""), [CLOCK, "mutex.lock", "fifo.put"]);
+        assert_eq!(with("mutex.unlock"), [CLOCK, "mutex.lock"]);
+    }
+}
