@@ -753,7 +753,11 @@ fn two_runs_on_one_machine_take_turns() {
         "",
         "another kernmark is measuring; waiting, 0.2 s at most\n",
     );
-    waited.expect(1, "", "another kernmark is measuring, also after 0.2 s");
+    waited.expect(
+        1,
+        "",
+        "another kernmark is measuring, even after a wait of 0.2 s",
+    );
     let mut beside = one(&["clock"]);
     beside.env("KERNMARK_LOCK", bed.path("another"));
     Seen::from(beside.output().unwrap()).expect(0, "read", "saved: ");

@@ -624,7 +624,7 @@ fn an_emulator_that_is_not_exact_is_told() {
     seen.expect(
         0,
         "",
-        "should be exact and is not: clock.read, fifo.put.user, lifo.put.user differ",
+        "should be exact, but its replicates differ in clock.read, fifo.put.user, lifo.put.user",
     );
 }
 

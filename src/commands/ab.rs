@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::compare::judge;
 use super::matrix::with;
-use super::run::{check, plan_target, ready, shown, turn, Known, Made, Ready, Saving};
+use super::run::{acquire_lock, check, plan_target, ready, shown, Known, Made, Ready, Saving};
 use super::{budget, interrupt, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
 use crate::base::text::plain;
@@ -191,10 +191,10 @@ fn measure(
         return Ok(None);
     };
     let (mut sides, asked) = ([base, new], [base_run, new_run]);
-    // One turn is for both.
+    // One lock serves both sides.
     let here = sides.iter().find(|side| side.place.is_here);
     let place = &here.unwrap_or(&sides[0]).place;
-    let Some(_turn) = turn(place, asked[0].conditions.wait, interrupt, &progress)? else {
+    let Some(_lock) = acquire_lock(place, asked[0].conditions.wait, interrupt, &progress)? else {
         return Ok(None);
     };
     let started = SystemTime::now();

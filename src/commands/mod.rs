@@ -149,7 +149,8 @@ fn list(arguments: &arguments::List) -> Outcome {
     let Some(mut place) = run::prepare(plan, &wanted, &interrupt)? else {
         return Ok(arguments::INTERRUPTED);
     };
-    let Some(catalog) = measure::catalog(place.target.as_mut()).map_err(Failure::Failed)? else {
+    let Some(catalog) = measure::read_catalog(place.target.as_mut()).map_err(Failure::Failed)?
+    else {
         return Ok(arguments::INTERRUPTED);
     };
     drop(progress);

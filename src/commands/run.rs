@@ -14,7 +14,7 @@ use crate::commands::arguments::{self, Format, RunFormat};
 use crate::files::store::{self, Part};
 use crate::judge::summary::summarise;
 use crate::machine::{self, Machine};
-use crate::measure::lock::{self, Turn, Waited};
+use crate::measure::lock::{self, Acquisition, Lock};
 use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{self, Catalog, End, Measured, Measurement, Plan, Recording, Work};
 use crate::report;
@@ -59,7 +59,7 @@ impl Made {
         match self.measured.end {
             End::Interrupted => arguments::INTERRUPTED,
             End::Complete if self.kept && !self.measured.partial => worth(&self.run),
-            End::Complete | End::GivenUp => arguments::FAILED,
+            End::Complete | End::Aborted => arguments::FAILED,
         }
     }
 }
@@ -129,7 +129,7 @@ pub fn measure_target(
     let Some(mut ready) = ready(target, arguments, interrupt, &progress)? else {
         return Ok(None);
     };
-    let Some(_turn) = turn(
+    let Some(_lock) = acquire_lock(
         &ready.place,
         arguments.conditions.wait,
         interrupt,
@@ -180,7 +180,8 @@ pub(super) fn ready<'a>(
         None
     } else {
         progress.show("reading the catalog");
-        let Some(catalog) = measure::catalog(place.target.as_mut()).map_err(Failure::Failed)?
+        let Some(catalog) =
+            measure::read_catalog(place.target.as_mut()).map_err(Failure::Failed)?
         else {
             return Ok(None);
         };
@@ -274,7 +275,7 @@ impl Saving {
             };
         }
         let mut measured = measured.map_err(Failure::Failed)?;
-        measured.notices.extend(measure::inexact(&run));
+        measured.notices.extend(measure::check_determinism(&run));
         tell(&measured.notices);
         // Saved before anything is shown: whatever happens to the output, the result is not lost.
         let saved = self.part.map(|part| part.finish(written)).transpose();
@@ -468,12 +469,12 @@ impl Place<'_> {
 
 /// Waits until no other kernmark measures on this machine; `None` when the user stopped it. What
 /// it holds keeps others away; it is empty where that is not needed or not possible.
-pub(super) fn turn(
+pub(super) fn acquire_lock(
     place: &Place,
     wait: Option<Duration>,
     interrupt: &Interrupt,
     progress: &Progress,
-) -> Result<Option<Vec<Turn>>, Failure> {
+) -> Result<Option<Vec<Lock>>, Failure> {
     if !place.is_here {
         return Ok(Some(Vec::new()));
     }
@@ -485,9 +486,9 @@ pub(super) fn turn(
             limit.as_secs_f64()
         );
     };
-    match lock::take(limit, interrupt, &mut waiting).map_err(Failure::Failed)? {
-        Waited::Ours(turn) => Ok(Some(vec![turn])),
-        Waited::Unguarded(why) => {
+    match lock::acquire(limit, interrupt, &mut waiting).map_err(Failure::Failed)? {
+        Acquisition::Acquired(lock) => Ok(Some(vec![lock])),
+        Acquisition::Unavailable(why) => {
             progress.clear();
             eprintln!(
                 "kernmark: nothing keeps another kernmark from measuring beside this one: {}",
@@ -495,7 +496,7 @@ pub(super) fn turn(
             );
             Ok(Some(Vec::new()))
         }
-        Waited::Interrupted => Ok(None),
+        Acquisition::Interrupted => Ok(None),
     }
 }
 

@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The catalog of an agent, and which of its cases a run measures.
+//! Reads the catalog of a target, and selects the cases that a run measures.
 
 use crate::stream::record::{self, Line};
 use crate::stream::run::{Entry, CLOCK};
 use crate::stream::session::Reader;
 use crate::target::{Ending, Order, Target};
 
-/// The catalog session of an agent.
+/// What an agent can measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catalog {
-    /// Its lines, as they came.
+    /// The lines of the catalog session, as received.
     pub lines: Vec<Vec<u8>>,
-    /// What they say.
+    /// The metrics, in the agent's order.
     pub entries: Vec<Entry>,
     /// The name of the agent's port.
     pub port: String,
 }
 
-/// Gets the catalog session of a target.
+/// Asks a target for its catalog. `Ok(None)` if the user interrupted it.
 ///
 /// # Errors
 ///
-/// The agent cannot be started, breaks down, or prints no catalog. `Ok(None)`
-/// means that the user interrupted it.
-pub fn catalog(target: &mut dyn Target) -> Result<Option<Catalog>, String> {
+/// The agent cannot be started, fails, or prints no catalog.
+pub fn read_catalog(target: &mut dyn Target) -> Result<Option<Catalog>, String> {
     let mut lines: Vec<Vec<u8>> = Vec::new();
     let mut reader = Reader::default();
     let ending = target.session(&Order::List, &mut |line| {
@@ -35,13 +34,15 @@ pub fn catalog(target: &mut dyn Target) -> Result<Option<Catalog>, String> {
         return Ok(None);
     }
     if let Some(fault) = ending.fault() {
-        return Err(format!("the agent printed no whole catalog: {fault}"));
+        return Err(format!(
+            "the agent did not print its whole catalog: {fault}"
+        ));
     }
     let refused = reader.refused();
     let entries = reader.finish().catalog;
     if entries.is_empty() {
         return Err(refused.map_or(
-            "the agent printed no catalog; is it an agent of kernmark?".to_owned(),
+            "the agent printed no catalog; is it a kernmark agent?".to_owned(),
             |refused| refused.to_string(),
         ));
     }
@@ -60,8 +61,8 @@ pub fn catalog(target: &mut dyn Target) -> Result<Option<Catalog>, String> {
     }))
 }
 
-/// The cases of the metrics that `selected` picks, each once, in the catalog's order; the clock's
-/// own case comes first and is always there if the catalog has it.
+/// The cases of the metrics that `selected` accepts: each case once, in the catalog's order. The
+/// clock's own case always comes first if the catalog has it, even if it is not selected.
 #[must_use]
 pub fn cases(catalog: &[Entry], selected: impl Fn(&Entry) -> bool) -> Vec<String> {
     let mut cases: Vec<String> = Vec::new();
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_comes_first_and_a_case_comes_once() {
+    fn clock_comes_first_and_no_case_is_repeated() {
         let catalog = [
             entry("mutex.lock", "mutex.lock"),
             entry("mutex.unlock", "mutex.lock"),

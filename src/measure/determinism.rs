@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whether replicates are equal where they must be.
+//! Checks that a target that counts instructions measures the same in every replicate.
 
 use crate::stream::run::{Metric, Outcome, Run, Unit};
 
-/// What shows that a clock that should be exact is not: metrics whose replicates differ.
+/// A warning that names metrics whose replicates differ although their clock counts instructions.
+/// Such a target is exact, so all replicates must be equal.
 #[must_use]
-pub fn inexact(run: &Run) -> Option<String> {
+pub fn check_determinism(run: &Run) -> Option<String> {
     const NAMED: usize = 3;
-    let counts = |session: usize| run.sessions[session].clock.unit == Unit::Instructions;
+    let is_exact = |session: usize| run.sessions[session].clock.unit == Unit::Instructions;
     let differs = |metric: &&Metric| {
-        let mut numbers = metric
+        let mut results = metric
             .replicates
             .iter()
-            .filter(|one| one.outcome == Outcome::Ok && counts(one.session))
-            .map(|one| (one.batch, one.cold, &one.histogram));
-        let first = numbers.next();
-        numbers.any(|other| Some(other) != first)
+            .filter(|replicate| replicate.outcome == Outcome::Ok && is_exact(replicate.session))
+            .map(|replicate| (replicate.batch, replicate.cold, &replicate.histogram));
+        let first = results.next();
+        results.any(|other| Some(other) != first)
     };
     let ids: Vec<&str> = run
         .metrics
@@ -28,10 +29,9 @@ pub fn inexact(run: &Run) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let verb = if ids.len() == 1 { "differs" } else { "differ" };
     (!ids.is_empty()).then(|| {
         format!(
-            "this emulator should be exact and is not: {}{more} {verb} between replicates",
+            "this emulator should be exact, but its replicates differ in {}{more}",
             ids[..ids.len().min(NAMED)].join(", ")
         )
     })
@@ -44,7 +44,7 @@ mod tests {
     use crate::stream::session::Reader;
 
     #[test]
-    fn replicates_that_differ_where_they_must_not_are_named() {
+    fn differing_replicates_of_an_exact_clock_are_named() {
         let run = |unit: &str, counts: [&[(u64, u64)]; 2]| {
             let mut reader = Reader::new();
             for counts in counts {
@@ -92,15 +92,15 @@ mod tests {
             assert!(run.metrics[0]
                 .replicates
                 .iter()
-                .all(|one| one.outcome == Outcome::Ok));
+                .all(|replicate| replicate.outcome == Outcome::Ok));
             run
         };
         let (one, other): (&[_], &[_]) = (&[(7, 5)], &[(7, 4), (8, 1)]);
-        assert_eq!(inexact(&run("instructions", [one, one])), None);
-        assert_eq!(inexact(&run("cycles", [one, other])), None);
+        assert_eq!(check_determinism(&run("instructions", [one, one])), None);
+        assert_eq!(check_determinism(&run("cycles", [one, other])), None);
         assert_eq!(
-            inexact(&run("instructions", [one, other])).unwrap(),
-            "this emulator should be exact and is not: a differs between replicates"
+            check_determinism(&run("instructions", [one, other])).unwrap(),
+            "this emulator should be exact, but its replicates differ in a"
         );
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The record stream of a run, written to its file while it is measured.
+//! The recording of a run: takes the lines of its record stream as they come, writes them to the
+//! run's file, and reads them into a [`Run`].
 
 use std::io::{self, Write};
 
@@ -8,39 +9,39 @@ use crate::stream::record::{self, Line};
 use crate::stream::run::{Fact, Run};
 use crate::stream::session::{self, Event, Reader};
 
-/// Bytes of a stream that are held back at most.
-const MOST_PENDING: usize = 64 << 10;
+/// Bytes to buffer at most before they are written.
+const MOST_BUFFERED: usize = 64 << 10;
 
-/// A record stream on its way to where it is saved, and its reader, which sees every byte of it.
+/// A record stream that is being saved, together with a reader that sees every byte of it.
 ///
-/// What came is written out when a case or a session ends.
+/// Buffered lines are written when a case or a session ends.
 pub struct Recording<'a> {
     out: &'a mut dyn Write,
-    /// What is not written yet.
-    pending: Vec<u8>,
-    /// Why nothing is written any more.
-    trouble: Option<io::Error>,
-    /// Whether the last line came without its end.
-    unended: bool,
+    /// Bytes not yet written.
+    buffer: Vec<u8>,
+    /// The first write error. Nothing is written after it.
+    error: Option<io::Error>,
+    /// Whether the last line came without a newline.
+    line_is_open: bool,
     reader: Reader,
-    /// The number that the session's next record has.
-    next: u64,
+    /// The sequence number of the next record that is added here.
+    next_seq: u64,
     /// Whether an agent's session is open.
-    pub(super) open: bool,
+    pub(super) session_is_open: bool,
 }
 
 impl<'a> Recording<'a> {
-    /// A recording that starts with the facts of the machine and the tool.
+    /// A recording that starts with these facts about the machine, the tool and the target.
     #[must_use]
     pub fn new(facts: &[Fact], out: &'a mut dyn Write) -> Self {
         let mut recording = Recording {
             out,
-            pending: Vec::new(),
-            trouble: None,
-            unended: false,
+            buffer: Vec::new(),
+            error: None,
+            line_is_open: false,
             reader: Reader::default(),
-            next: 0,
-            open: false,
+            next_seq: 0,
+            session_is_open: false,
         };
         for fact in facts {
             recording.fact(&fact.name, &fact.value);
@@ -49,80 +50,82 @@ impl<'a> Recording<'a> {
     }
 
     fn fact(&mut self, name: &str, value: &str) {
-        for line in record::write(self.next, "host", &[("name", name)], Some(value)) {
+        for line in record::write(self.next_seq, "host", &[("name", name)], Some(value)) {
             self.line(format!("{line}\n").as_bytes());
         }
     }
 
-    /// Says in which block of an interleaved measurement the sessions lie that follow.
+    /// Starts a block of an interleaved measurement. The sessions that follow belong to it.
     pub fn block(&mut self, block: &str) {
-        self.next = 0;
+        self.next_seq = 0;
         self.fact(session::BLOCK, block);
     }
 
-    /// Takes one line of a stream, with its line end if it has one.
+    /// Records one line of the stream, with its newline if it has one.
     pub fn line(&mut self, line: &[u8]) -> Option<Event> {
-        // A line that was cut off must not run into the next.
+        // A truncated line must not run into the next one.
         self.end_line();
-        self.pending.extend_from_slice(line);
-        self.unended = !line.ends_with(b"\n");
+        self.buffer.extend_from_slice(line);
+        self.line_is_open = !line.ends_with(b"\n");
         if let Line::Record(record) = record::parse(line) {
-            self.next = record.seq().saturating_add(1);
+            self.next_seq = record.seq().saturating_add(1);
         }
         let event = self.reader.line(line);
         match event {
-            Some(Event::Hello(_)) => self.open = true,
-            Some(Event::Bye) => self.open = false,
+            Some(Event::Hello(_)) => self.session_is_open = true,
+            Some(Event::Bye) => self.session_is_open = false,
             _ => {}
         }
         let ended = matches!(event, Some(Event::End { .. } | Event::Bye));
-        if ended || self.pending.len() >= MOST_PENDING {
+        if ended || self.buffer.len() >= MOST_BUFFERED {
             self.write();
         }
         event
     }
 
-    /// Writes what is pending, unless that failed before.
+    /// Writes the buffer, unless an earlier write failed.
     fn write(&mut self) {
-        if self.trouble.is_none() {
-            self.trouble = self.out.write_all(&self.pending).err();
+        if self.error.is_none() {
+            self.error = self.out.write_all(&self.buffer).err();
         }
-        self.pending.clear();
+        self.buffer.clear();
     }
 
-    /// The version of the grammar that the stream speaks, where it is another.
+    /// The message for a stream in a version of the grammar that this tool does not know.
     pub(super) fn refused(&self) -> Option<String> {
         self.reader.refused().map(|refused| refused.to_string())
     }
 
-    /// Ends the open session, if there is one: its agent broke down or was killed, and why.
-    pub(super) fn cut(&mut self, reason: &str) {
-        if !self.open {
+    /// Ends the open session, if there is one, because its agent failed or was killed. `reason`
+    /// says why.
+    pub(super) fn cut_off(&mut self, reason: &str) {
+        if !self.session_is_open {
             return;
         }
         let mut reason = reason.to_owned();
-        // Only one record: nothing can go on in a session that is over.
+        // The reason is shortened until it fits into one record: a session that is over cannot be
+        // continued by another.
         let line = loop {
-            match &record::write(self.next, "cut", &[], Some(&reason))[..] {
+            match &record::write(self.next_seq, "cut", &[], Some(&reason))[..] {
                 [line] => break format!("{line}\n"),
                 _ => reason.truncate(reason.char_indices().nth_back(8).map_or(0, |(at, _)| at)),
             }
         };
         self.line(line.as_bytes());
-        self.open = false;
+        self.session_is_open = false;
     }
 
     fn end_line(&mut self) {
-        if self.unended {
-            self.pending.push(b'\n');
-            self.unended = false;
+        if self.line_is_open {
+            self.buffer.push(b'\n');
+            self.line_is_open = false;
         }
     }
 
-    /// Writes the rest. What the stream says, and whether all of it was written.
+    /// Writes the rest. Returns the run that was read, and whether the whole stream was written.
     pub fn finish(mut self) -> (Run, io::Result<()>) {
         self.end_line();
         self.write();
-        (self.reader.finish(), self.trouble.map_or(Ok(()), Err))
+        (self.reader.finish(), self.error.map_or(Ok(()), Err))
     }
 }
