@@ -293,7 +293,7 @@ fn an_agent_that_breaks_down_ends_both_and_keeps_both() {
     let bed = Bed::new(steady);
     fs::write(bed.path("stop.9"), "kill -9 $PPID\n").unwrap();
     let seen = bed.ab("base", "new", &[]);
-    seen.expect(1, "interleaved in ", "the agent ended with status 137");
+    seen.expect(1, "interleaved in ", "the agent exited with status 137");
     let (base, new) = (bed.only("base"), bed.only("new"));
     bed.compare(&base, &new, &[])
         .expect(0, "interleaved in ", "");
@@ -317,7 +317,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_measured() {
     let bed = Bed::new(steady);
     for (arguments, why) in [
         (&["linux"][..], "<B>"),
-        (&["linux", "no such thing"], "is no target"),
+        (&["linux", "no such thing"], "is not a target"),
         (&["linux", "file:a.km"], "kernmark compare takes saved runs"),
         (&["--on", "linux", "default", "O3"], "has no variant but"),
         (&["linux", "linux", "no.such.metric"], "no.such.metric"),

@@ -435,7 +435,7 @@ fn an_agent_that_the_kernel_kills_for_memory_is_said_to_be() {
 fn an_exit_status_costs_its_case_and_its_last_words_are_shown() {
     expect_breakdown(
         "cat unfinished; echo no memory >&2; exit 3",
-        "the agent ended with status 3: no memory",
+        "the agent exited with status 3: no memory",
     );
 }
 
@@ -488,7 +488,7 @@ fn a_report_that_goes_to_no_terminal_is_as_wide_as_columns_says() {
 fn what_is_no_agent_is_named() {
     let bed = Bed::new("true", &[]);
     bed.write("catalog", "hello\n");
-    bed.run(&[]).expect(1, "", "is it an agent of kernmark?");
+    bed.run(&[]).expect(1, "", "is it a kernmark agent?");
     fs::remove_file(bed.path("agent")).unwrap();
     bed.run(&["list"]).expect(1, "", "KERNMARK_AGENT names it");
 }

@@ -255,7 +255,7 @@ fn a_kernel_that_panics_or_hangs_is_told_with_its_last_words() {
         bed.run(&["run", "--on", &on, "--case-timeout", silence, "semaphore"])
     };
     let seen = run("rdinit=/nonexistent", "60");
-    seen.expect(1, "", "the machine stopped before its agent was done");
+    seen.expect(1, "", "the machine stopped before its agent finished");
     seen.expect(1, "", "its console says: ");
     seen.expect(
         1,

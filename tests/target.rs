@@ -242,11 +242,11 @@ fn a_command_that_breaks_down_leaves_what_it_measured() {
         ),
         (
             "while :; do cat boot; done",
-            "restarts in a loop: 3 starts without coming to the end",
+            "restarts in a loop: 3 starts without finishing a session",
         ),
         (
             "cat golden; echo oops >&2; exit 3",
-            "the agent ended with status 3: oops",
+            "the agent exited with status 3: oops",
         ),
     ] {
         Bed::new().expect_breakdown(&format!("exec:{script}"), reason);
@@ -258,7 +258,7 @@ fn noise_is_no_measurement() {
     let bed = Bed::new();
     let noise = "exec:while :; do printf 'x\\377y'; sleep 0.01; done";
     let seen = bed.measure(noise, &[]);
-    seen.expect(1, "", "bytes came within 1 s, and no record among them");
+    seen.expect(1, "", "bytes came within 1 s, but no record");
     seen.expect(1, "", "nothing was measured");
     bed.measure("exec:true", &[])
         .expect(1, "", "nothing was measured");
@@ -506,7 +506,7 @@ fn a_described_target_that_breaks_down_says_how() {
         (
             lingers,
             "silence = 1000",
-            "did not end within 2 s after its last record",
+            "did not exit within 2 s after its last record",
         ),
         (
             silent,
@@ -516,12 +516,12 @@ fn a_described_target_that_breaks_down_says_how() {
         (
             silent,
             "limit = 1",
-            "fifo.put.user: the session took longer than its limit of 1 s",
+            "fifo.put.user: the session exceeded its limit of 1 s",
         ),
         (
             "cat catalog.instructions",
             "",
-            "counts `instructions`, the description",
+            "counts `instructions`, but the target's description",
         ),
         ("cat golden", "", "unit"),
     ] {
@@ -571,7 +571,7 @@ fn what_is_missing_is_named_with_the_command_that_installs_it() {
     seen.expect(
         1,
         "",
-        "no-such-a, no-such-b, no-such-c (in no Debian package)",
+        "no-such-a, no-such-b, no-such-c (not in Debian)",
     );
     let command = "apt-get install --no-install-recommends package-a package-b\n";
     assert!(seen.err.ends_with(command), "{}", seen.err);
@@ -589,14 +589,14 @@ fn a_build_that_fails_says_why() {
         "build = [\"HERE/build\"]",
     );
     let seen = bed.measure("t.toml", &[]);
-    seen.expect(1, "", "was not built: there is no kernel here\n");
+    seen.expect(1, "", "failed: there is no kernel here\n");
     bed.script("build", "exit 0");
     bed.describe(
         "unit = \"cycles\"\ncommand = [\"AGENT\"]",
         "build = [\"HERE/build\"]\nimage = \"{out}/image\"",
     );
     bed.measure("t.toml", &[])
-        .expect(1, "", "succeeded, but did not make it");
+        .expect(1, "", "succeeded but did not create it");
     bed.describe("unit = \"cycles\"\ncommand = [\"./no-such\"]", "");
     bed.measure("t.toml", &[])
         .expect(1, "", "cannot start ./no-such");
@@ -718,7 +718,7 @@ fn an_option_and_an_order_are_parts_of_words() {
 #[test]
 fn the_console_tells_why_a_machine_stopped() {
     for (end, reason) in [
-        ("exit 0", "the machine stopped before its agent was done"),
+        ("exit 0", "the machine stopped before its agent finished"),
         ("exec sleep 1000", "no sign of life for 1 s"),
     ] {
         let bed = Bed::new();
@@ -846,7 +846,7 @@ fn a_board_takes_its_orders_over_the_line() {
     seen.expect(
         1,
         "",
-        "there is no /dev/no-such-line; is the board connected?",
+        "/dev/no-such-line does not exist; is the board connected?",
     );
 }
 
@@ -854,7 +854,7 @@ fn a_board_takes_its_orders_over_the_line() {
 fn a_line_that_is_wrong_or_goes_away_is_told() {
     let bed = Bed::new();
     bed.measure("serial:/dev/null", &[])
-        .expect(1, "", "is no serial line");
+        .expect(1, "", "is not a serial line");
     let (mut board, device) = line();
     let held = hold(&device);
     let on = format!("serial:{device}");

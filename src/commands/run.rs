@@ -22,10 +22,10 @@ use crate::stream::filter;
 use crate::stream::run::{Fact, Run, Unit, FILTERS};
 use crate::target::described::{self, Described};
 use crate::target::exec::Exec;
-use crate::target::file::Saved;
+use crate::target::file::StreamFile;
 use crate::target::host::Host;
 use crate::target::serial::Serial;
-use crate::target::spec::{Description, Spec};
+use crate::target::spec::{DescriptionLocation, Spec};
 use crate::target::{Orders, Target};
 
 /// Time without a record after which an agent counts as hung.
@@ -340,8 +340,10 @@ impl Known {
         };
         let choice = &plan.chosen.choice;
         let target = match &choice.target {
-            Description::Named(name) => name.as_str().into(),
-            Description::File(path) => path.file_stem().unwrap_or_default().to_string_lossy(),
+            DescriptionLocation::Named(name) => name.as_str().into(),
+            DescriptionLocation::File(path) => {
+                path.file_stem().unwrap_or_default().to_string_lossy()
+            }
         };
         let variants = choice.variants.join("+");
         let parts = [&*target, &plan.chosen.board, &variants];
@@ -440,7 +442,7 @@ pub(super) fn prepare<'a>(
             (Box::new(exec), Kind::Exec, named)
         }
         Known::File(path) => {
-            let saved = Saved::new(path, wanted.sessions, silence, interrupt);
+            let saved = StreamFile::new(path, wanted.sessions, silence, interrupt);
             (Box::new(saved), Kind::File, named)
         }
     };

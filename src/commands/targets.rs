@@ -8,7 +8,7 @@ use super::{print, Failure, Outcome};
 use crate::base::text::plain;
 use crate::commands::arguments::{self, TargetsFormat};
 use crate::target::described::{find, names};
-use crate::target::spec::Description;
+use crate::target::spec::DescriptionLocation;
 
 /// A target, as it is listed.
 #[derive(Serialize)]
@@ -47,7 +47,7 @@ pub(super) fn targets(arguments: &arguments::Targets) -> Outcome {
     let mut status = arguments::OK;
     let mut all = Vec::new();
     for name in names() {
-        match find(&Description::Named(name)) {
+        match find(&DescriptionLocation::Named(name)) {
             Ok(found) => all.push(target(found.name, found.description)),
             Err(why) => {
                 eprintln!("kernmark: {}", plain(&why));

@@ -301,10 +301,10 @@ impl<'a, 'b> Measurement<'a, 'b> {
             if attempt.ending == Ending::Interrupted {
                 return Ok(Some(End::Interrupted));
             }
-            self.hangs += u32::from(attempt.ending.costs_time());
+            self.hangs += u32::from(attempt.ending.is_hang());
             // The number of hangs in cases is limited. Without any progress, other failures could
             // repeat for ever.
-            let is_limited = attempt.open.is_some() && attempt.ending.costs_time();
+            let is_limited = attempt.open.is_some() && attempt.ending.is_hang();
             if let Some(failed) = attempt.open {
                 if let Work::Cases { cases, .. } = &mut self.work {
                     cases.retain(|case| *case != failed);
@@ -482,7 +482,7 @@ mod tests {
     fn crash() -> Ending {
         Ending::Signal {
             signal: 11,
-            said: String::new(),
+            details: String::new(),
         }
     }
 

@@ -1,100 +1,103 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a description says for a choice: one board with its variants and the values of its options.
+//! Takes a description and the user's choice of board, variants and options; returns what to build
+//! and run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::placeholder::{fill, filled, Places};
-use super::{names, Board, ClockUnit, Description, Setting, Way};
+use super::placeholder::{fill, fill_words, PlaceholderValues};
+use super::{join, Board, ClockUnit, Description, OptionDescription, OrderMethod};
 use crate::stream::filter;
 use crate::stream::run::Unit;
-use crate::target::spec::{Choice, BAUD, DEFAULT, FORMS};
+use crate::target::spec::{Choice, BAUD, COMMON_OPTIONS, DEFAULT};
 
-/// Time without a record after which a board counts as hung, unless its description says another.
+/// Default of `silence`, in seconds.
 const SILENCE: f64 = 10.0;
 
-/// Seconds that a session may take, unless the description says another number.
+/// Default of `limit`, in seconds.
 const LIMIT: f64 = 60.0;
 
-/// Time that a build may take, unless the description says another.
+/// Default of `build_limit`, in seconds.
 const BUILD_LIMIT: f64 = 600.0;
 
-/// Samples and replicates of a clock that counts instructions: every sample and every replicate is
-/// as the first, so that the second replicate only shows that it is.
-const EXACT: (u32, u32) = (1000, 2);
+/// Default samples and replicates if the clock counts instructions. All replicates are equal then;
+/// the second one only verifies that.
+const INSTRUCTIONS_DEFAULT: (u32, u32) = (1000, 2);
 
-/// Samples and replicates of a clock that counts cycles.
-const INEXACT: (u32, u32) = (500, 10);
+/// Default samples and replicates if the clock counts cycles.
+const CYCLES_DEFAULT: (u32, u32) = (500, 10);
 
 /// Where the agent's records come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// From a command's standard output.
+pub enum RecordSource {
+    /// The standard output of a command.
     Command(Vec<String>),
-    /// From a serial line.
+    /// A serial line.
     Serial {
-        /// The line.
+        /// Its device.
         device: PathBuf,
         /// Its baud rate.
         baud: u32,
     },
 }
 
-/// What is measured: a board of a target with its variants. Words may hold placeholders.
+/// What to build and run: a board of a target, with its variants and options. Its words may have
+/// placeholders until [`ChosenTarget::fill`] replaces them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Chosen {
-    /// The choice, with its board named.
+pub struct ChosenTarget {
+    /// The choice, with the board filled in.
     pub choice: Choice,
     /// The board's name.
     pub board: String,
-    /// What its clock counts.
+    /// The unit of its clock.
     pub unit: Unit,
-    /// Programs that are needed, and the Debian packages that have them.
+    /// Programs that it needs, and the Debian packages that have them.
     pub needs: BTreeMap<String, String>,
-    /// Succeeds where the board can be used; empty: it always can.
+    /// Command that succeeds if the board can be used here; empty if it always can.
     pub probe: Vec<String>,
-    /// Whether its processor is this machine's, so that what else runs here disturbs it.
+    /// Whether it runs at the speed of this machine, so that other load here disturbs it.
     pub here: bool,
-    /// The values of all options, by their names.
+    /// The values of all options, by name.
     pub options: BTreeMap<String, String>,
-    /// What builds the image; empty: nothing is built.
+    /// Command that builds the image; empty if nothing is built.
     pub build: Vec<String>,
-    /// Time that the build may take.
+    /// Time limit of the build.
     pub build_limit: Duration,
     /// The image.
     pub image: Option<String>,
-    /// Writes the image to the board, once a run; empty: nothing does.
+    /// Command that writes the image to the board, once per run; may be empty.
     pub flash: Vec<String>,
-    /// Starts the board anew, before each session; empty: nothing does.
+    /// Command that resets the board before each session; may be empty.
     pub reset: Vec<String>,
     /// Where its records come from.
-    pub source: Source,
-    /// How it is told what to do.
-    pub order: Way,
-    /// Samples of each case, unless the user says another number.
+    pub source: RecordSource,
+    /// How it receives orders.
+    pub order: OrderMethod,
+    /// Default number of samples of each case.
     pub samples: u32,
-    /// Replicates, unless the user says another number.
+    /// Default number of replicates.
     pub runs: u32,
     /// Time without a record after which it counts as hung.
     pub silence: Duration,
-    /// Time that a session may take; processor time, where a command counts instructions.
+    /// Time limit of a session. It is CPU time if a command counts instructions, otherwise wall time.
     pub limit: Duration,
 }
 
 impl Description {
-    /// The choice with its board where an option names that, and the boards that may be meant.
+    /// The choice, with an option that names the board resolved; and the boards that it may mean, in
+    /// order of preference.
     ///
     /// # Errors
     ///
-    /// It names two boards.
+    /// The choice names two different boards.
     pub fn candidates(&self, choice: &Choice) -> Result<(Choice, Vec<String>), String> {
         let mut choice = choice.clone();
         if let Some(option) = &self.board_option {
             if let Some(board) = choice.options.remove(option) {
                 if choice.board.as_ref().is_some_and(|other| *other != board) {
-                    return Err(format!("{choice},{option}={board} names two boards"));
+                    return Err(format!("`{choice},{option}={board}` names two boards"));
                 }
                 choice.board = Some(board);
             }
@@ -106,57 +109,57 @@ impl Description {
         Ok((choice, candidates))
     }
 
-    /// The values of all options.
-    fn values(&self, choice: &Choice) -> Result<BTreeMap<String, String>, String> {
+    /// The values of all options for a choice.
+    fn option_values(&self, choice: &Choice) -> Result<BTreeMap<String, String>, String> {
         for (name, value) in &choice.options {
-            let Some(setting) = self.options.get(name) else {
-                return Err(self.no_option(name));
+            let Some(option) = self.options.get(name) else {
+                return Err(self.unknown_option(name));
             };
-            setting.accepts(name, value)?;
+            option.check_value(name, value)?;
         }
-        let value = |(name, setting): (&String, &Setting)| {
-            let value = choice.options.get(name).unwrap_or(&setting.default);
+        let value = |(name, option): (&String, &OptionDescription)| {
+            let value = choice.options.get(name).unwrap_or(&option.default);
             (name.clone(), value.clone())
         };
         Ok(self.options.iter().map(value).collect())
     }
 
-    fn no_option(&self, name: &str) -> String {
+    fn unknown_option(&self, name: &str) -> String {
         let mut known: Vec<&str> = vec!["variant", "serial", "baud"];
         let own = self.board_option.iter().chain(self.options.keys());
         let own: Vec<&str> = own.map(String::as_str).collect();
         known.extend(&own);
         let own: Vec<String> = own.iter().map(|name| format!(", {name}=...")).collect();
         format!(
-            "there is no option `{name}`; there are: {FORMS}{}{}",
+            "there is no option `{name}`; there are: {COMMON_OPTIONS}{}{}",
             own.concat(),
             filter::suggestion(name, &known)
         )
     }
 
-    /// What it says for a choice.
+    /// Applies a choice: merges the words of the target, the board, the options and the variants.
     ///
     /// # Errors
     ///
-    /// The board or a variant does not exist, or they do not go together.
-    pub fn choose(&self, choice: &Choice) -> Result<Chosen, String> {
+    /// The board, a variant or an option does not exist, or they cannot be combined.
+    pub fn choose(&self, choice: &Choice) -> Result<ChosenTarget, String> {
         let (choice, candidates) = self.candidates(choice)?;
         let Some((name, board)) = candidates
             .first()
             .and_then(|name| self.boards.get_key_value(name))
         else {
             let name = candidates.first().map_or("", String::as_str);
-            return Err(unknown("board", name, self.boards.keys()));
+            return Err(unknown_name("board", name, self.boards.keys()));
         };
-        let options = self.values(&choice)?;
-        let of_options = self.options.values().flat_map(|setting| &setting.build);
-        let build = self.build.iter().chain(&board.build).chain(of_options);
+        let options = self.option_values(&choice)?;
+        let from_options = self.options.values().flat_map(|option| &option.build);
+        let build = self.build.iter().chain(&board.build).chain(from_options);
         let mut build: Vec<String> = build.cloned().collect();
         let common = build.len();
         let mut variants = Vec::new();
         for variant in &choice.variants {
             let Some(found) = self.variants.get(variant) else {
-                return Err(unknown("variant", variant, self.variants.keys()));
+                return Err(unknown_name("variant", variant, self.variants.keys()));
             };
             if let Some(boards) = found
                 .boards
@@ -165,18 +168,22 @@ impl Description {
             {
                 return Err(format!(
                     "board `{name}` has no variant `{variant}`; these have it: {}",
-                    names(boards)
+                    join(boards)
                 ));
             }
             for word in &found.build {
-                let same = |other: &&String| {
+                let sets_same_key = |other: &&String| {
                     other.split_once('=').map(|(key, _)| key)
                         == word.split_once('=').map(|(key, _)| key)
                 };
                 let before = &build[common..];
-                if let Some(other) = before.iter().find(same).filter(|_| word.contains('=')) {
+                if let Some(other) = before
+                    .iter()
+                    .find(sets_same_key)
+                    .filter(|_| word.contains('='))
+                {
                     return Err(format!(
-                        "the variants {} exclude each other: one sets {other}, another {word}",
+                        "the variants {} conflict: one sets {other}, another {word}",
                         choice.variants.join("+")
                     ));
                 }
@@ -185,12 +192,12 @@ impl Description {
             variants.push(found);
         }
         let (samples, runs) = match board.unit {
-            ClockUnit::Instructions => EXACT,
-            ClockUnit::Cycles => INEXACT,
+            ClockUnit::Instructions => INSTRUCTIONS_DEFAULT,
+            ClockUnit::Cycles => CYCLES_DEFAULT,
         };
         let seconds = |given: Option<f64>, usual| Duration::from_secs_f64(given.unwrap_or(usual));
-        Ok(Chosen {
-            source: board.source(name, &choice, self.command_words(board, &variants))?,
+        Ok(ChosenTarget {
+            source: board.record_source(name, &choice, self.command_words(board, &variants))?,
             choice: Choice {
                 board: Some(name.clone()),
                 ..choice
@@ -211,9 +218,11 @@ impl Description {
             reset: board.reset.clone(),
             order: board.order,
             samples: board.samples.unwrap_or(samples),
-            runs: board
-                .runs
-                .unwrap_or(if board.order == Way::None { 1 } else { runs }),
+            runs: board.runs.unwrap_or(if board.order == OrderMethod::None {
+                1
+            } else {
+                runs
+            }),
             silence: seconds(board.silence, SILENCE),
             limit: seconds(board.limit, LIMIT),
         })
@@ -221,71 +230,78 @@ impl Description {
 }
 
 impl Board {
-    fn source(&self, name: &str, choice: &Choice, words: Vec<String>) -> Result<Source, String> {
+    fn record_source(
+        &self,
+        name: &str,
+        choice: &Choice,
+        words: Vec<String>,
+    ) -> Result<RecordSource, String> {
         if self.command.is_some() {
             if choice.serial.is_some() || choice.baud.is_some() {
                 return Err(format!(
-                    "board `{name}` is not reached by a serial line: serial= and baud= say nothing to it"
+                    "board `{name}` has no serial line; leave out serial= and baud="
                 ));
             }
-            return Ok(Source::Command(words));
+            return Ok(RecordSource::Command(words));
         }
-        let described = self.serial.as_ref().map(PathBuf::from);
-        Ok(Source::Serial {
-            device: choice.serial.clone().or(described).unwrap_or_default(),
+        let default = self.serial.as_ref().map(PathBuf::from);
+        Ok(RecordSource::Serial {
+            device: choice.serial.clone().or(default).unwrap_or_default(),
             baud: choice.baud.or(self.baud).unwrap_or(BAUD),
         })
     }
 }
 
-impl Chosen {
-    /// Puts what they stand for into the places of all placeholders but those of a session's own.
+impl ChosenTarget {
+    /// Replaces all placeholders except `{order}` and `{console}`, which are set per session.
     #[must_use]
-    pub fn filled(mut self, places: &Places) -> Self {
+    pub fn fill(mut self, known: &PlaceholderValues) -> Self {
         let (device, baud) = match &self.source {
-            Source::Serial { device, baud } => (device.display().to_string(), baud.to_string()),
-            Source::Command(_) => (String::new(), String::new()),
+            RecordSource::Serial { device, baud } => {
+                (device.display().to_string(), baud.to_string())
+            }
+            RecordSource::Command(_) => (String::new(), String::new()),
         };
         let board = self.board.clone();
         let options = self.options.clone();
         let mut values = vec![
-            ("agent", places.agent),
-            ("linux_agent", places.linux_agent),
-            ("out", places.out),
-            ("tool", places.tool),
+            ("agent", known.agent),
+            ("linux_agent", known.linux_agent),
+            ("out", known.out),
+            ("tool", known.tool),
             ("board", &board),
             ("serial", &device),
             ("baud", &baud),
         ];
-        let settings = options
+        let option_values = options
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()));
-        values.extend(settings);
+        values.extend(option_values);
         let image = self.image.map(|image| fill(&image, &values));
         if let Some(image) = &image {
             values.push(("image", image));
         }
-        let fill_all = |words: &mut Vec<String>| *words = filled(words, &values);
+        let fill_all = |words: &mut Vec<String>| *words = fill_words(words, &values);
         fill_all(&mut self.probe);
         fill_all(&mut self.build);
         fill_all(&mut self.flash);
         fill_all(&mut self.reset);
-        if let Source::Command(words) = &mut self.source {
+        if let RecordSource::Command(words) = &mut self.source {
             fill_all(words);
         }
         self.image = image;
         self
     }
 
-    /// Whether its agent can be told what to measure.
+    /// Whether its agent takes orders.
     #[must_use]
     pub fn takes_orders(&self) -> bool {
-        self.order != Way::None
+        self.order != OrderMethod::None
     }
 
-    /// The names of its variants, joined.
+    /// The names of its variants, joined; `default` if it has none.
     #[must_use]
-    pub fn variant(&self) -> String {
+    pub fn variant_name(&self) -> String {
         if self.choice.variants.is_empty() {
             DEFAULT.to_owned()
         } else {
@@ -294,8 +310,8 @@ impl Chosen {
     }
 }
 
-/// The message for a name that there is not.
-fn unknown<'a>(what: &str, name: &str, all: impl Iterator<Item = &'a String>) -> String {
+/// The message for an unknown board or variant.
+fn unknown_name<'a>(what: &str, name: &str, all: impl Iterator<Item = &'a String>) -> String {
     let all: Vec<&str> = all.map(String::as_str).collect();
     let there = if all.is_empty() {
         "there are none".to_owned()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The description of a target (TOML), and what it says for one board and its variants. Pure.
+//! The description of a target: takes the text of a TOML file (doc/targets.md), checks it, and applies
+//! the user's choice of board, variants and options to it. Does no input or output.
 
 mod chosen;
 mod placeholder;
@@ -9,37 +10,37 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-pub use chosen::{Chosen, Source};
-pub use placeholder::{filled, holds, Places};
+pub use chosen::{ChosenTarget, RecordSource};
+pub use placeholder::{fill_words, has_placeholder, PlaceholderValues};
 
 use super::spec::{check_baud, is_name, DEFAULT};
 use crate::stream::filter;
-use placeholder::{check_words, is_placeholder, PLACES, SPECIAL};
+use placeholder::{check_words, is_placeholder, COMMON, SPECIAL};
 
-/// A target as its file describes it.
+/// The description of a target, as in its file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
     /// What it is, in one line.
     pub about: String,
-    /// The boards that are meant when none is named: the first of them that can be used.
+    /// The default boards. The first one that can be used is taken.
     board: OneOrMore,
-    /// The option that names the board too.
+    /// An option that may also name the board.
     board_option: Option<String>,
-    /// What builds the image; no build when absent.
+    /// Command that builds the image; empty if there is no build.
     #[serde(default)]
     build: Vec<String>,
-    /// The image that is built.
+    /// The path of the image.
     image: Option<String>,
     build_limit: Option<f64>,
-    /// The boards, by their names.
+    /// The boards, by name.
     pub boards: BTreeMap<String, Board>,
-    /// The variants, by their names.
+    /// The variants, by name.
     #[serde(default)]
     pub variants: BTreeMap<String, Variant>,
-    /// The options, by their names.
+    /// The options, by name.
     #[serde(default)]
-    pub options: BTreeMap<String, Setting>,
+    pub options: BTreeMap<String, OptionDescription>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -72,14 +73,14 @@ pub struct Board {
     #[serde(default)]
     reset: Vec<String>,
     #[serde(default)]
-    order: Way,
+    order: OrderMethod,
     samples: Option<u32>,
     runs: Option<u32>,
     silence: Option<f64>,
     limit: Option<f64>,
 }
 
-/// A change to a target that is measured as it is otherwise.
+/// A change to how a target is built or run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
@@ -89,22 +90,22 @@ pub struct Variant {
     build: Vec<String>,
     #[serde(default)]
     command: Vec<String>,
-    /// The boards that have it; `None`: all.
+    /// The boards that have it; `None` for all.
     pub boards: Option<Vec<String>>,
 }
 
-/// What the user may set to a value.
+/// An option that the user may set to a value.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Setting {
+pub struct OptionDescription {
     /// What it sets, in one line.
     pub about: String,
-    /// Its value when the user says none.
+    /// Its value if the user sets none.
     #[serde(default)]
     pub default: String,
-    /// The values that it can have; `None`: any.
+    /// The values that it accepts; `None` for any.
     pub values: Option<Vec<String>>,
-    /// Whether it can be a path besides.
+    /// Whether it also accepts a path.
     #[serde(default)]
     pub path: bool,
     longest: Option<usize>,
@@ -124,43 +125,43 @@ enum ClockUnit {
 /// How an order reaches the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Way {
-    /// Not at all.
+pub enum OrderMethod {
+    /// It takes no orders.
     #[default]
     None,
-    /// As further words of the command.
+    /// As arguments of the command.
     Arguments,
-    /// At `{order}` in the words of the command.
+    /// In place of `{order}` in the words of the command.
     Command,
-    /// As the command line that an emulator shows to its machine by semihosting.
+    /// As the command line that an emulator passes to the program by semihosting.
     Semihosting,
-    /// As a line on the serial line, or on the standard input of the command.
+    /// As one line of text, on the serial line or on the standard input of the command.
     Line,
 }
 
-/// What is wrong with the text of the file `name`, and in which line.
-pub(crate) fn located(name: &str, text: &str, error: &toml::de::Error) -> String {
-    let line = error
-        .span()
-        .map_or(String::new(), |span| format!(":{}", line(text, span.start)));
+/// The message for an error in the file `name`, with the number of the line.
+pub(crate) fn locate_error(name: &str, text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().map_or(String::new(), |span| {
+        format!(":{}", line_number(text, span.start))
+    });
     format!("{name}{line}: {}", error.message().replace('\n', ", "))
 }
 
-/// The number of the line that holds this byte of a text.
-pub(crate) fn line(text: &str, at: usize) -> usize {
+/// The number of the line of a text that has the byte at this offset.
+pub(crate) fn line_number(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     before.matches('\n').count() + 1
 }
 
 impl Description {
-    /// Reads the text of the file `name`.
+    /// Parses and checks the text of the file `name`.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, and in which line or key.
+    /// Says what is wrong, and in which line or key.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         let description: Description =
-            toml::from_str(text).map_err(|error| located(name, text, &error))?;
+            toml::from_str(text).map_err(|error| locate_error(name, text, &error))?;
         description
             .check()
             .map_err(|why| format!("{name}: {why}"))?;
@@ -168,89 +169,94 @@ impl Description {
     }
 
     fn check(&self) -> Result<(), String> {
-        let missing = |board: &&String| !self.boards.contains_key(*board);
+        let is_unknown = |board: &&String| !self.boards.contains_key(*board);
         let preferred = self.preferred();
-        if let Some(board) = preferred.iter().find(missing) {
+        if let Some(board) = preferred.iter().find(is_unknown) {
             return Err(format!(
-                "board = \"{board}\" is none of its boards: {}",
-                names(self.boards.keys())
+                "board = \"{board}\" is not one of its boards: {}",
+                join(self.boards.keys())
             ));
         }
         if preferred.is_empty() {
             return Err("`board` names no board".to_owned());
         }
-        for (name, setting) in &self.options {
-            let at = |why: String| format!("[options.{name}]: {why}");
-            setting.check(name).map_err(at)?;
+        for (name, option) in &self.options {
+            let in_context = |why: String| format!("[options.{name}]: {why}");
+            option.check(name).map_err(in_context)?;
         }
         let build = self.known(&["image"]);
         check_words("build", &self.build, &build)?;
         check_words("image", &self.image, &self.known(&[]))?;
         check_seconds("build_limit", self.build_limit)?;
         for (name, board) in &self.boards {
-            let at = |why: String| format!("[boards.{name}]: {why}");
+            let in_context = |why: String| format!("[boards.{name}]: {why}");
             if !is_name(name) {
-                return Err(at("a name has letters, digits, - and _".to_owned()));
+                return Err(in_context(
+                    "a name may have only letters, digits, - and _".to_owned(),
+                ));
             }
             let words = self.command_words(board, &[]);
             board
                 .check(&words, &self.known_to_tools(), &self.known_to_command())
-                .map_err(at)?;
-            self.check_build(&board.build).map_err(at)?;
+                .map_err(in_context)?;
+            self.check_build(&board.build).map_err(in_context)?;
         }
-        for (name, setting) in &self.options {
-            let at = |why: String| format!("[options.{name}]: {why}");
-            self.check_build(&setting.build).map_err(at)?;
-            check_words("command", &setting.command, &self.known_to_command()).map_err(at)?;
+        for (name, option) in &self.options {
+            let in_context = |why: String| format!("[options.{name}]: {why}");
+            self.check_build(&option.build).map_err(in_context)?;
+            check_words("command", &option.command, &self.known_to_command())
+                .map_err(in_context)?;
         }
         for (name, variant) in &self.variants {
-            let at = |why: String| format!("[variants.{name}]: {why}");
+            let in_context = |why: String| format!("[variants.{name}]: {why}");
             if !is_name(name) || name == DEFAULT {
-                return Err(at(format!(
-                    "a name has letters, digits, - and _, and is not `{DEFAULT}`"
+                return Err(in_context(format!(
+                    "a name may have only letters, digits, - and _, and must not be `{DEFAULT}`"
                 )));
             }
-            let unknown = |board: &&String| !self.boards.contains_key(*board);
-            if let Some(board) = variant.boards.iter().flatten().find(unknown) {
-                return Err(at(format!("there is no board `{board}`")));
+            if let Some(board) = variant.boards.iter().flatten().find(is_unknown) {
+                return Err(in_context(format!("there is no board `{board}`")));
             }
-            self.check_build(&variant.build).map_err(at)?;
-            check_words("command", &variant.command, &self.known_to_command()).map_err(at)?;
+            self.check_build(&variant.build).map_err(in_context)?;
+            check_words("command", &variant.command, &self.known_to_command())
+                .map_err(in_context)?;
         }
         Ok(())
     }
 
-    /// Checks words that are added to the build.
+    /// Checks words that a board, an option or a variant adds to the build.
     fn check_build(&self, words: &[String]) -> Result<(), String> {
         if !words.is_empty() && self.build.is_empty() {
-            return Err("`build` adds to a build that there is not".to_owned());
+            return Err("`build` adds words to the target's `build`, which is missing".to_owned());
         }
         check_words("build", words, &self.known(&["image"]))
     }
 
-    /// The placeholders that stand for something everywhere, and these.
+    /// The placeholders that are known everywhere, and `more`.
     fn known<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
         let options = self.options.keys().map(String::as_str);
-        PLACES
+        COMMON
             .into_iter()
             .chain(options)
             .chain(more.iter().copied())
             .collect()
     }
 
+    /// The placeholders that are known in `probe`, `flash` and `reset`.
     fn known_to_tools(&self) -> Vec<&str> {
         let image = self.image.as_ref().map(|_| "image");
         let more: Vec<&str> = ["serial", "baud"].into_iter().chain(image).collect();
         self.known(&more)
     }
 
+    /// The placeholders that are known in `command`.
     fn known_to_command(&self) -> Vec<&str> {
         let mut known = self.known_to_tools();
         known.extend(["tool", "order", "console"]);
         known
     }
 
-    /// The boards that are meant when none is named: the first of them that can be used.
+    /// The default boards. The first one that can be used is taken.
     #[must_use]
     pub fn preferred(&self) -> &[String] {
         match &self.board {
@@ -259,9 +265,9 @@ impl Description {
         }
     }
 
-    /// The words of a board's command, with those that the options and variants add.
+    /// The words of a board's command, including those that options and variants add.
     fn command_words(&self, board: &Board, variants: &[&Variant]) -> Vec<String> {
-        let options = self.options.values().flat_map(|setting| &setting.command);
+        let options = self.options.values().flat_map(|option| &option.command);
         let variants = variants.iter().flat_map(|variant| &variant.command);
         let words = board.command.iter().flatten();
         words.chain(options).chain(variants).cloned().collect()
@@ -275,15 +281,18 @@ impl Board {
             (None, Some(_)) => {}
             _ => return Err("it needs either `command` or `serial`".to_owned()),
         }
-        if (self.order == Way::Command) != holds(words, "order") {
+        if (self.order == OrderMethod::Command) != has_placeholder(words, "order") {
             return Err(
-                "`order = \"command\"` and `{order}` in `command` need each other".to_owned(),
+                "`order = \"command\"` and `{order}` in `command` require each other".to_owned(),
             );
         }
         if self.serial.is_some()
-            && matches!(self.order, Way::Arguments | Way::Semihosting | Way::Command)
+            && matches!(
+                self.order,
+                OrderMethod::Arguments | OrderMethod::Semihosting | OrderMethod::Command
+            )
         {
-            return Err("a serial line takes an order as \"line\" or \"none\"".to_owned());
+            return Err("with `serial`, `order` must be \"line\" or \"none\"".to_owned());
         }
         match self.baud {
             Some(_) if self.serial.is_none() => return Err("`baud` needs `serial`".to_owned()),
@@ -305,30 +314,32 @@ impl Board {
     }
 }
 
-impl Setting {
+impl OptionDescription {
     fn check(&self, name: &str) -> Result<(), String> {
         let taken = ["variant"]
             .iter()
-            .chain(&PLACES)
+            .chain(&COMMON)
             .chain(&SPECIAL)
             .any(|other| *other == name);
         if taken || !is_name(name) || !is_placeholder(name) {
             return Err(format!(
-                "a name has lower-case letters and _, and is none of {} {} variant",
-                PLACES.join(" "),
+                "a name may have only lower-case letters and _, and must not be one of: {} {} variant",
+                COMMON.join(" "),
                 SPECIAL.join(" ")
             ));
         }
         if self.values.as_ref().is_some_and(Vec::is_empty) {
-            return Err("`values` names none".to_owned());
+            return Err("`values` is empty".to_owned());
         }
-        self.accepts(name, &self.default)
+        self.check_value(name, &self.default)
     }
 
     /// Refuses a value that it cannot have.
-    fn accepts(&self, name: &str, value: &str) -> Result<(), String> {
+    fn check_value(&self, name: &str, value: &str) -> Result<(), String> {
         if let Some(longest) = self.longest.filter(|longest| value.len() > *longest) {
-            return Err(format!("{name}= takes {longest} bytes at most"));
+            return Err(format!(
+                "the value of {name}= may have at most {longest} bytes"
+            ));
         }
         if self.path && value.contains('/') {
             return Ok(());
@@ -337,12 +348,12 @@ impl Setting {
             Some(values) if !values.iter().any(|known| known == value) => {
                 let known: Vec<&str> = values.iter().map(String::as_str).collect();
                 let path = if self.path {
-                    ", and paths (with a `/`)"
+                    ", or a path (with a `/`)"
                 } else {
                     ""
                 };
                 Err(format!(
-                    "`{value}` is nothing for {name}=; there are: {}{path}{}",
+                    "{name}= does not accept `{value}`; it accepts: {}{path}{}",
                     known.join(", "),
                     filter::suggestion(value, &known)
                 ))
@@ -361,7 +372,7 @@ fn check_seconds(key: &str, seconds: Option<f64>) -> Result<(), String> {
     }
 }
 
-fn names<'a>(all: impl IntoIterator<Item = &'a String>) -> String {
+fn join<'a>(all: impl IntoIterator<Item = &'a String>) -> String {
     let all: Vec<&str> = all.into_iter().map(String::as_str).collect();
     all.join(", ")
 }
@@ -416,7 +427,7 @@ longest = 9
 command = ["-w", "{words}"]
 "#;
 
-    fn chosen(spec: &str) -> Result<Chosen, String> {
+    fn chosen(spec: &str) -> Result<ChosenTarget, String> {
         let Spec::Described(choice) = spec.parse().unwrap() else {
             panic!("{spec}");
         };
@@ -428,28 +439,28 @@ command = ["-w", "{words}"]
     }
 
     #[test]
-    fn a_board_and_its_variants_become_words() {
-        let places = Places {
+    fn board_and_variants_become_words() {
+        let values = PlaceholderValues {
             agent: "/A",
             out: "/{board}",
             linux_agent: "/L",
             tool: "7",
         };
-        let one = chosen("t,variant=x").unwrap().filled(&places);
+        let one = chosen("t,variant=x").unwrap().fill(&values);
         assert_eq!(
             one.build,
             words(&["make", "OUT=/{board}", "BOARD=a", "O=1", "X=1"])
         );
         assert_eq!(one.image.as_deref(), Some("/{board}/k.elf"));
         let command = words(&["emu", "-kernel", "/{board}/k.elf", "-w", "", "-x", "a"]);
-        assert_eq!(one.source, Source::Command(command));
+        assert_eq!(one.source, RecordSource::Command(command));
         assert_eq!(one.choice.to_string(), "t:a,variant=x");
         assert_eq!(
             (one.samples, one.runs, one.unit),
             (1000, 2, Unit::Instructions)
         );
-        assert_eq!(one.variant(), "x");
-        let other = chosen("t:b,serial=/dev/x").unwrap().filled(&places);
+        assert_eq!(one.variant_name(), "x");
+        let other = chosen("t:b,serial=/dev/x").unwrap().fill(&values);
         assert_eq!(other.build[3..], words(&["BOARD=a", "O=1"]));
         assert_eq!(other.reset, words(&["reset", "/dev/x@9600"]));
         assert_eq!(
@@ -457,21 +468,21 @@ command = ["-w", "{words}"]
             (500, 10, Unit::Cycles)
         );
         assert_eq!(other.silence, Duration::from_secs(3));
-        assert_eq!(other.variant(), "default");
+        assert_eq!(other.variant_name(), "default");
     }
 
     #[test]
-    fn an_option_is_a_word_or_a_part_of_one() {
-        let places = Places {
+    fn option_values_replace_placeholders() {
+        let values = PlaceholderValues {
             agent: "",
             out: "{words}",
             linux_agent: "",
             tool: "",
         };
-        let one = chosen("t,o=a b,words={out}").unwrap().filled(&places);
+        let one = chosen("t,o=a b,words={out}").unwrap().fill(&values);
         let build = words(&["make", "OUT={words}", "BOARD=a", "O=a b"]);
         assert_eq!(one.build, build);
-        let Source::Command(command) = &one.source else {
+        let RecordSource::Command(command) = &one.source else {
             panic!("it has a command");
         };
         assert_eq!(command[3..], words(&["-w", "{out}"]));
@@ -480,7 +491,7 @@ command = ["-w", "{words}"]
     }
 
     #[test]
-    fn a_board_is_named_by_an_option_or_is_one_of_several() {
+    fn board_comes_from_an_option_or_a_list() {
         let text = TEXT.replace(
             "board = \"a\"\n",
             "board = [\"b\", \"a\"]\nboard_option = \"on\"\n",
@@ -504,7 +515,7 @@ command = ["-w", "{words}"]
     }
 
     #[test]
-    fn what_there_is_not_is_told_with_what_there_is() {
+    fn unknown_names_are_rejected_with_a_list_of_known_ones() {
         for (spec, why) in [
             ("t:c", "there is no board `c`; there are: a, b"),
             ("t,variant=w", "there is no variant `w`; there are: x, y, z"),
@@ -514,16 +525,16 @@ command = ["-w", "{words}"]
             ),
             (
                 "t,variant=x+y",
-                "exclude each other: one sets X=1, another X=2",
+                "variants x+y conflict: one sets X=1, another X=2",
             ),
-            ("t,baud=9600", "not reached by a serial line"),
+            ("t,baud=9600", "has no serial line"),
             (
                 "t,word=x",
                 "there is no option `word`; there are: variant=A+B, serial=DEVICE, baud=N, o=..., words=...",
             ),
             ("t,word=x", "did you mean words?"),
-            ("t,o=3", "`3` is nothing for o=; there are: 1, 2, a b, and paths"),
-            ("t,words=0123456789", "words= takes 9 bytes at most"),
+            ("t,o=3", "o= does not accept `3`; it accepts: 1, 2, a b, or a path"),
+            ("t,words=0123456789", "the value of words= may have at most 9 bytes"),
         ] {
             let error = chosen(spec).unwrap_err();
             assert!(error.contains(why), "{spec}: {error}");
@@ -531,28 +542,28 @@ command = ["-w", "{words}"]
     }
 
     #[test]
-    fn what_is_wrong_in_a_file_is_told_with_file_and_key() {
+    fn errors_name_the_file_and_the_key() {
         for (from, to, why) in [
             ("silence", "silense", "t.toml:17: unknown field `silense`"),
             (
                 "board = \"a\"",
                 "board = \"q\"",
-                "board = \"q\" is none of its boards: a, b",
+                "board = \"q\" is not one of its boards: a, b",
             ),
             (
                 "{out}/k",
                 "{image}/k",
-                "`image` has {image}, which stands for nothing there",
+                "`image` has an unknown placeholder {image}",
             ),
             (
                 "baud = 9600",
                 "baud = 9601",
-                "[boards.b]: `9601` is no baud rate",
+                "[boards.b]: `9601` is not a baud rate",
             ),
             (
                 "order = \"line\"",
                 "order = \"arguments\"",
-                "[boards.b]: a serial line takes",
+                "[boards.b]: with `serial`, `order` must be",
             ),
             (
                 "\"semihosting\"",
@@ -563,7 +574,7 @@ command = ["-w", "{words}"]
             (
                 "[variants.x]",
                 "[variants.\"x y\"]",
-                "[variants.x y]: a name has",
+                "[variants.x y]: a name may have",
             ),
             ("[\"b\"]", "[\"c\"]", "[variants.z]: there is no board `c`"),
             (
@@ -577,15 +588,23 @@ command = ["-w", "{words}"]
                 "\"{order}\"",
                 "[boards.a]: `order = \"command\"` and `{order}`",
             ),
-            ("\"semihosting\"", "\"command\"", "need each other"),
-            ("[options.o]", "[options.out]", "[options.out]: a name has"),
-            ("[options.o]", "[options.O]", "[options.O]: a name has"),
+            ("\"semihosting\"", "\"command\"", "require each other"),
+            (
+                "[options.o]",
+                "[options.out]",
+                "[options.out]: a name may have",
+            ),
+            ("[options.o]", "[options.O]", "[options.O]: a name may have"),
             (
                 "default = \"1\"",
                 "default = \"3\"",
-                "[options.o]: `3` is nothing for o=",
+                "[options.o]: o= does not accept `3`",
             ),
-            ("{words}", "{word}", "[options.words]: `command` has {word}"),
+            (
+                "{words}",
+                "{word}",
+                "[options.words]: `command` has an unknown placeholder {word}",
+            ),
         ] {
             let text = TEXT.replacen(from, to, 1);
             assert_ne!(text, TEXT);
@@ -596,7 +615,7 @@ command = ["-w", "{words}"]
     }
 
     #[test]
-    fn the_targets_that_come_with_the_tool_are_sound() {
+    fn built_in_descriptions_are_valid() {
         for (name, text) in sources::targets() {
             let description = Description::parse(name, text).unwrap();
             for (board, about) in &description.boards {
@@ -615,19 +634,19 @@ command = ["-w", "{words}"]
 
     proptest! {
         #[test]
-        fn no_text_upsets_it(text in any::<String>()) {
+        fn arbitrary_text_is_handled(text in any::<String>()) {
             let _ = Description::parse("t", &text);
         }
 
         #[test]
-        fn no_change_to_a_sound_text_upsets_it(at in 0..TEXT.len(), what in "[\\PC\n]{0,3}") {
+        fn arbitrary_changes_to_a_valid_text_are_handled(at in 0..TEXT.len(), what in "[\\PC\n]{0,3}") {
             let mut text = TEXT.to_owned();
             text.replace_range(at..=at, &what);
             if let Ok(description) = Description::parse("t", &text) {
                 for spec in ["t", "t:b,variant=x+z,o=2"] {
                     if let Ok(Spec::Described(choice)) = spec.parse() {
-                        let places = Places { agent: "{out}", out: "{agent}", linux_agent: "{tool}", tool: "{o}" };
-                        let _ = description.choose(&choice).map(|chosen| chosen.filled(&places));
+                        let values = PlaceholderValues { agent: "{out}", out: "{agent}", linux_agent: "{tool}", tool: "{o}" };
+                        let _ = description.choose(&choice).map(|chosen| chosen.fill(&values));
                     }
                 }
             }

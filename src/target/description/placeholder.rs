@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Placeholders, `{name}`, in the words of a description.
+//! Placeholders, `{name}`, in the words of a description: finds, checks and replaces them.
 
-/// What a placeholder can stand for everywhere.
-pub(super) const PLACES: [&str; 4] = ["agent", "linux_agent", "out", "board"];
+/// Placeholders that are known in all words.
+pub(super) const COMMON: [&str; 4] = ["agent", "linux_agent", "out", "board"];
 
-/// What else a placeholder can stand for somewhere.
+/// Placeholders that are known in some words only.
 pub(super) const SPECIAL: [&str; 6] = ["image", "serial", "baud", "tool", "order", "console"];
 
-/// What stands for the placeholders.
+/// The values of placeholders that the tool knows.
 #[derive(Clone, Copy, Debug)]
-pub struct Places<'a> {
-    /// The folder of the agent's sources.
+pub struct PlaceholderValues<'a> {
+    /// The folder with the agent's sources.
     pub agent: &'a str,
-    /// The folder for what is built.
+    /// The folder for build output.
     pub out: &'a str,
-    /// The program of the agent for this Linux.
+    /// The agent's program for this Linux.
     pub linux_agent: &'a str,
-    /// The number of the tool's process.
+    /// The process id of the tool.
     pub tool: &'a str,
 }
 
-/// Whether one of the words has this placeholder.
+/// Whether one of the words has the placeholder `name`.
 #[must_use]
-pub fn holds(words: &[String], name: &str) -> bool {
+pub fn has_placeholder(words: &[String], name: &str) -> bool {
     let mut all = words.iter().flat_map(|word| placeholders(word));
     all.any(|(_, _, found)| found == name)
 }
 
-/// Puts what they stand for into the places of placeholders in words; others stay.
+/// Replaces the placeholders that have a value. The others stay.
 #[must_use]
-pub fn filled(words: &[String], values: &[(&str, &str)]) -> Vec<String> {
+pub fn fill_words(words: &[String], values: &[(&str, &str)]) -> Vec<String> {
     words.iter().map(|word| fill(word, values)).collect()
 }
 
-/// The placeholders of a word: where each begins and ends, and its name.
+/// The placeholders of a word: the start and end of each, and its name.
 fn placeholders(word: &str) -> impl Iterator<Item = (usize, usize, &str)> {
     word.match_indices('{').filter_map(move |(start, _)| {
         let name = &word[start + 1..];
@@ -70,7 +70,7 @@ pub(super) fn check_words<'a>(
         if let Some((_, _, name)) = placeholders(word).find(|(_, _, name)| !known.contains(name)) {
             let all: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
             return Err(format!(
-                "`{key}` has {{{name}}}, which stands for nothing there; there are: {}",
+                "`{key}` has an unknown placeholder {{{name}}}; known there: {}",
                 all.join(" ")
             ));
         }
@@ -85,7 +85,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_word_upsets_the_placeholders(word in "[{}a-z/é]{0,20}") {
+        fn arbitrary_words_are_accepted(word in "[{}a-z/é]{0,20}") {
             let filled = fill(&word, &[("a", "{b}"), ("b", "")]);
             prop_assert!(placeholders(&word).count() > 0 || filled == word);
         }
