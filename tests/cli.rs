@@ -257,7 +257,7 @@ fn a_run_of_some_metrics_does_not_hide_a_whole_one() {
     let name = name(&saved[0]);
     assert!(name.contains("Z-linux-"), "the target's name: {name}");
     let shown = bed.run(&["show", "--format", "json"]);
-    shown.expect(0, &whole.out, "is newer and was to measure only clock");
+    shown.expect(0, &whole.out, "is newer, but measured only clock");
     bed.run(&["plan"]).expect(0, &name, "is newer");
     bed.run(&["explain", "fifo.put.user"])
         .expect(2, "", "is newer");

@@ -139,7 +139,7 @@ fn rtla_at_work() -> String {
 
 /// Reads as a file is read.
 fn read(bytes: &[u8]) -> Result<Imported, Problem> {
-    let mut input = store::unpacked(bytes)?;
+    let mut input = store::decompressed(bytes)?;
     import::read(input.as_mut(), None)
 }
 
@@ -536,7 +536,7 @@ fn what_is_no_plain_text_is_read_or_gets_a_hint() {
         .expect(1, "", "xz -dc FILE | kernmark show -");
     let half = &packed(&log)[..100];
     bed.show("log", half)
-        .expect(1, "", "gzip packed is cut off");
+        .expect(1, "", "gzip data is truncated or damaged");
     // A run of kernmark's own is read the same way.
     let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/export/time.run");
     let run = fs::read(run).unwrap();

@@ -568,11 +568,7 @@ fn what_is_missing_is_named_with_the_command_that_installs_it() {
         "",
     );
     let seen = bed.measure("t.toml", &[]);
-    seen.expect(
-        1,
-        "",
-        "no-such-a, no-such-b, no-such-c (not in Debian)",
-    );
+    seen.expect(1, "", "no-such-a, no-such-b, no-such-c (not in Debian)");
     let command = "apt-get install --no-install-recommends package-a package-b\n";
     assert!(seen.err.ends_with(command), "{}", seen.err);
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::{print, style, worth, Failure, Outcome, WIDTH};
 use crate::base::text::{paragraph, plain};
 use crate::commands::arguments;
-use crate::files::store::{Input, Part};
+use crate::files::store::{Input, PartialRun};
 use crate::import::{self, criterion, records, Imported, Problem, FORMATS};
 use crate::report::terminal;
 use crate::stream::run::Fact;
@@ -104,7 +104,7 @@ fn tell_formats(path: &Path, wanted: Option<&'static import::Format>) {
 }
 
 fn save(path: &Path, stream: &[u8]) -> Result<PathBuf, String> {
-    let mut part = Part::create(path)?;
+    let mut part = PartialRun::create(path)?;
     let written = part.write_all(stream);
     part.finish(written)
 }

@@ -106,7 +106,7 @@ fn chosen(file: Option<&Path>, on: &Spec) -> Result<PathBuf, Failure> {
 
 /// Tells of runs that were cut off.
 fn tell_left_over() {
-    let parts = store::left_over();
+    let parts = store::interrupted_runs();
     if let Some((last, others)) = parts.split_last() {
         let more = match others.len() {
             0 => String::new(),

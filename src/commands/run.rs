@@ -11,7 +11,7 @@ use super::{Failure, Outcome};
 use crate::base::interrupt::Interrupt;
 use crate::base::text::plain;
 use crate::commands::arguments::{self, Format, RunFormat};
-use crate::files::store::{self, Part};
+use crate::files::store::{self, PartialRun};
 use crate::judge::summary::summarise;
 use crate::machine::{self, Machine};
 use crate::measure::lock::{self, Acquisition, Lock};
@@ -231,7 +231,7 @@ impl Ready<'_> {
 /// Where a run goes while it is measured.
 pub(super) struct Saving {
     /// `None` when it is not to be saved or cannot be.
-    part: Option<Part>,
+    part: Option<PartialRun>,
     nowhere: io::Sink,
     /// Whether it was to be saved and cannot be.
     is_lost: bool,
@@ -510,10 +510,10 @@ fn is_saved(arguments: &arguments::Run) -> bool {
 
 /// Where the run goes while it is measured; `None` when it is not to be saved or cannot be, which
 /// the user is told. A file that the user named has to be there.
-fn part(arguments: &arguments::Run, name: &str) -> Result<Option<Part>, Failure> {
+fn part(arguments: &arguments::Run, name: &str) -> Result<Option<PartialRun>, Failure> {
     match &arguments.output {
-        Some(path) => Part::create(path).map(Some).map_err(Failure::Failed),
-        None if is_saved(arguments) => match Part::create_in_directory(name) {
+        Some(path) => PartialRun::create(path).map(Some).map_err(Failure::Failed),
+        None if is_saved(arguments) => match PartialRun::create_in_directory(name) {
             Ok(part) => Ok(Some(part)),
             Err(why) => {
                 eprintln!("kernmark: the run is not saved: {}", plain(&why));
@@ -527,7 +527,7 @@ fn part(arguments: &arguments::Run, name: &str) -> Result<Option<Part>, Failure>
 /// Refuses, before anything is measured, a path that the run could not be saved as.
 fn writable(path: &Path) -> Result<(), Failure> {
     let directory = store::parent(path);
-    let part = store::part_of(path);
+    let part = store::partial_path(path);
     if path.symlink_metadata().is_ok() {
         Err(Failure::Usage(store::exists(path)))
     } else if part.symlink_metadata().is_ok() {
