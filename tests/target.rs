@@ -862,7 +862,7 @@ fn a_line_that_is_wrong_or_goes_away_is_told() {
         board
     });
     let seen = bed.measure(&on, &[]);
-    seen.expect(1, "", "check the baud rate: 115200");
+    seen.expect(1, "", "check the baud rate: the line was read at 115200");
     let mut board = noise.join().unwrap();
     bed.measure(&on, &[]).expect(1, "", "nothing was measured");
     let start = bed.read("start");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The published figures of other suites. Reads the CSV files of `reference/`, which are embedded in
-//! the program; returns their datasets and figures, also as runs, and the metrics here that measure
-//! the closest operation.
+//! The published figures of other suites. Reads the CSV files of `reference/`, which are embedded
+//! in the program; returns their datasets and figures, also as runs, and the metrics here that
+//! measure the closest operation.
 //!
 //! The name of a dataset is a path, such as `zircon/2018-01-02`. The start of a path, such as
 //! `zephyr/latest`, names all datasets below it. The first part of a path is the suite.
@@ -42,8 +42,8 @@ const DATASETS: &str = include_str!("../../reference/datasets.csv");
 const ALIASES: &str = include_str!("../../reference/aliases.csv");
 const CHANGES: &str = include_str!("../../reference/zircon_change.csv");
 
-/// A set of figures that were measured together, with their provenance. What the source does not say
-/// is empty or `not stated`.
+/// A set of figures that were measured together, with their provenance. What the source does not
+/// say is empty or `not stated`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Dataset {
     /// Its path, such as `zephyr/latest/userspace`.
@@ -204,8 +204,8 @@ impl Figure {
 /// Ticks of [`picosecond_clock`] in a nanosecond.
 const TICKS_PER_NANOSECOND: f64 = 1000.0;
 
-/// A benchmark of another suite and the metric here that measures the closest operation, if there is
-/// one.
+/// A benchmark of another suite and the metric here that measures the closest operation, if there
+/// is one.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Counterpart {
     /// The suite, such as `zephyr`.
@@ -443,7 +443,8 @@ pub fn counterparts() -> Result<Vec<Counterpart>, String> {
     parse_counterparts(ALIASES)
 }
 
-/// Parses counterparts from CSV with the columns `dataset`, `benchmark`, `target`, `metric`, `note`.
+/// Parses counterparts from CSV with the columns `dataset`, `benchmark`, `target`, `metric`,
+/// `note`.
 ///
 /// # Errors
 ///
@@ -464,8 +465,8 @@ pub fn target(port: &str) -> Option<&'static str> {
 }
 
 /// The target for all ports that the data does not have: a kernel with native objects like those of
-/// the other suite. If no counterpart is given for a benchmark, it is compared with the metric of the
-/// same name.
+/// the other suite. If no counterpart is given for a benchmark, it is compared with the metric of
+/// the same name.
 pub const NATIVE_OBJECTS: &str = "freertos";
 
 /// A benchmark and the metric of a run that measures the closest operation.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The store of saved runs: takes the record stream of a run and saves it as a file, finds the latest
-//! run of a target, and opens files for reading. No file is ever overwritten.
+//! The store of saved runs: takes the record stream of a run and saves it as a file, finds the
+//! latest run of a target, and opens files for reading. No file is ever overwritten.
 //!
-//! While a run is being measured, its stream grows in a [`PartialRun`]. If the tool is killed or the
-//! machine loses power, only the open case is lost.
+//! While a run is being measured, its stream grows in a [`PartialRun`]. If the tool is killed or
+//! the machine loses power, only the open case is lost.
 
 use std::env;
 use std::ffi::OsString;
@@ -123,7 +123,8 @@ pub fn measurement(started: SystemTime, seed: u32) -> String {
     format!("{}-{seed:08x}", time(started))
 }
 
-/// The file name of a run: its start time in UTC, what was measured, and the seed. Names sort by time.
+/// The file name of a run: its start time in UTC, what was measured, and the seed. Names sort by
+/// time.
 #[must_use]
 pub fn name(started: SystemTime, what: &str, seed: u32) -> String {
     let time = time(started);
@@ -204,8 +205,8 @@ impl PartialRun {
         PartialRun::create(&directory.join(name))
     }
 
-    /// Renames the file to its final path, and returns that. `written` says whether the whole stream
-    /// was written.
+    /// Renames the file to its final path, and returns that. `written` says whether the whole
+    /// stream was written.
     ///
     /// # Errors
     ///
@@ -385,8 +386,8 @@ enum Extent {
     Incomplete(String),
 }
 
-/// How much of `target` a saved run measured. `None` if it is a run of another target or another tool,
-/// or cannot be read.
+/// How much of `target` a saved run measured. `None` if it is a run of another target or another
+/// tool, or cannot be read.
 fn extent(path: &Path, target: &str) -> Option<Extent> {
     let mut input = Input::open(path).ok()?;
     let stream = input.reader();

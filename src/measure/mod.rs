@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Makes a run: takes a target and a plan, measures all replicates within a time budget, and records
-//! the stream that the target prints.
+//! Makes a run: takes a target and a plan, measures all replicates within a time budget, and
+//! records the stream that the target prints.
 //!
 //! Each replicate is a fresh process or boot of the agent. Its cases come in random order if the
 //! target allows that.

@@ -15,7 +15,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Shows the line if standard error is a terminal that can clear a line. Otherwise shows nothing.
+    /// Shows the line if standard error is a terminal that can clear a line. Otherwise shows
+    /// nothing.
     #[must_use]
     pub fn new() -> Self {
         let stderr = io::stderr();

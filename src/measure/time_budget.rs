@@ -113,8 +113,8 @@ impl TimeBudget {
 mod tests {
     use super::*;
 
-    /// Simulates a run on a machine where a replicate takes `fixed` seconds, plus `factor` times the
-    /// time that its cases are given. Returns the seconds and the replicates of the run.
+    /// Simulates a run on a machine where a replicate takes `fixed` seconds, plus `factor` times
+    /// the time that its cases are given. Returns the seconds and the replicates of the run.
     fn simulate(time: f64, runs: u32, cases: usize, fixed: f64, factor: f64) -> (f64, u32) {
         let mut budget = TimeBudget::new(Some(Duration::from_secs_f64(time)), runs, cases);
         let mut elapsed = Duration::ZERO;

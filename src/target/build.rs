@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Builds the image of a described target: checks that the programs it needs are installed, runs its
-//! build command, and reads the facts that the build wrote.
+//! Builds the image of a described target: checks that the programs it needs are installed, runs
+//! its build command, and reads the facts that the build wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;

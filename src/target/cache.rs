@@ -7,7 +7,8 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-/// The folder `kernmark` in the cache directory. Creates it if necessary, readable only by this user.
+/// The folder `kernmark` in the cache directory. Creates it if necessary, readable only by this
+/// user.
 ///
 /// # Errors
 ///

@@ -261,8 +261,8 @@ impl<'a> Described<'a> {
     ///
     /// # Errors
     ///
-    /// A program is missing, the build failed, or the board cannot be reached. The message says what
-    /// to do.
+    /// A program is missing, the build failed, or the board cannot be reached. The message says
+    /// what to do.
     pub fn prepare(plan: Plan, interrupt: &'a Interrupt) -> Result<Option<Self>, String> {
         build::check_needs(&plan.chosen.needs)?;
         if let Some(why) = plan.unusable {

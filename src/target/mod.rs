@@ -46,8 +46,8 @@ impl Order {
         }
     }
 
-    /// The order as words, with the cases as a bit mask over the catalog (doc/protocol.md). The agent
-    /// measures them in the catalog's order.
+    /// The order as words, with the cases as a bit mask over the catalog (doc/protocol.md). The
+    /// agent measures them in the catalog's order.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         match self {
@@ -141,8 +141,8 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// Whether it took a timeout to detect this failure. If so, it costs as much time when it happens
-    /// again.
+    /// Whether it took a timeout to detect this failure. If so, it costs as much time when it
+    /// happens again.
     #[must_use]
     pub fn is_hang(&self) -> bool {
         match self {

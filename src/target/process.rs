@@ -341,8 +341,8 @@ impl CpuTimeMeter {
     }
 }
 
-/// The clock ticks that a process of this group has used, from the text of its `/proc/PID/stat`: its
-/// own and those of its children that it waited for. `None` for a process of another group.
+/// The clock ticks that a process of this group has used, from the text of its `/proc/PID/stat`:
+/// its own and those of its children that it waited for. `None` for a process of another group.
 fn ticks(stat: &[u8], group: i32) -> Option<u64> {
     // The name, in brackets, may contain any character.
     let name = stat.iter().rposition(|&byte| byte == b')')?;

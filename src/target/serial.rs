@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! `--on serial:DEVICE`: the record stream of a board, read over a serial line. The line is raw, with
-//! 8 data bits, no parity and 1 stop bit.
+//! `--on serial:DEVICE`: the record stream of a board, read over a serial line. The line is raw,
+//! with 8 data bits, no parity and 1 stop bit.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

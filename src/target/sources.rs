@@ -38,8 +38,8 @@ pub fn hash() -> u64 {
     )
 }
 
-/// Writes the agent's sources (`core/`, `bench/`, `ports/`) to the user's cache, if they are not there
-/// yet. Returns their folder.
+/// Writes the agent's sources (`core/`, `bench/`, `ports/`) to the user's cache, if they are not
+/// there yet. Returns their folder.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Parses the argument of `--on` into a [`Spec`], and prints it back in canonical form. Does no input
-//! or output.
+//! Parses the argument of `--on` into a [`Spec`], and prints it back in canonical form. Does no
+//! input or output.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -270,8 +270,8 @@ pub fn check_baud(rate: u32) -> Result<(), String> {
     baud(&rate.to_string()).map(|_| ())
 }
 
-/// Whether a text is valid as the name of a target, a board or a variant. Valid names can be part of
-/// a file name.
+/// Whether a text is valid as the name of a target, a board or a variant. Valid names can be part
+/// of a file name.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);

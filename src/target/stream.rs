@@ -179,8 +179,8 @@ impl Watch {
         matches!(self.bounds.limit, Some(Limit::CpuTime(_)))
     }
 
-    /// `Some` if the session must be ended because it takes too long. `cpu_time` is the CPU time that
-    /// its processes have used.
+    /// `Some` if the session must be ended because it takes too long. `cpu_time` is the CPU time
+    /// that its processes have used.
     #[must_use]
     pub fn timeout(&self, cpu_time: Duration) -> Option<Ending> {
         if self

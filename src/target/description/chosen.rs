@@ -81,13 +81,14 @@ pub struct ChosenTarget {
     pub runs: u32,
     /// Time without a record after which it counts as hung.
     pub silence: Duration,
-    /// Time limit of a session. It is CPU time if a command counts instructions, otherwise wall time.
+    /// Time limit of a session. It is CPU time if a command counts instructions, otherwise wall
+    /// time.
     pub limit: Duration,
 }
 
 impl Description {
-    /// The choice, with an option that names the board resolved; and the boards that it may mean, in
-    /// order of preference.
+    /// The choice, with an option that names the board resolved; and the boards that it may mean,
+    /// in order of preference.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The description of a target: takes the text of a TOML file (doc/targets.md), checks it, and applies
-//! the user's choice of board, variants and options to it. Does no input or output.
+//! The description of a target: takes the text of a TOML file (doc/targets.md), checks it, and
+//! applies the user's choice of board, variants and options to it. Does no input or output.
 
 mod chosen;
 mod placeholder;
