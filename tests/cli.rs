@@ -263,7 +263,7 @@ fn a_run_of_some_metrics_does_not_hide_a_whole_one() {
         .expect(2, "", "is newer");
     for command in [&["show"][..], &["plan"], &["explain", "fifo.put.user"]] {
         bed.run(&[command, &["--on", "freertos:m4"]].concat())
-            .expect(1, "", "`kernmark run --on 'freertos:m4'` makes one");
+            .expect(1, "", "make one with `kernmark run --on 'freertos:m4'`");
     }
 }
 
@@ -490,7 +490,7 @@ fn what_is_no_agent_is_named() {
     bed.write("catalog", "hello\n");
     bed.run(&[]).expect(1, "", "is it a kernmark agent?");
     fs::remove_file(bed.path("agent")).unwrap();
-    bed.run(&["list"]).expect(1, "", "KERNMARK_AGENT names it");
+    bed.run(&["list"]).expect(1, "", "it is named by KERNMARK_AGENT");
 }
 
 #[test]
@@ -558,7 +558,7 @@ fn a_run_that_cannot_be_saved_is_shown_and_is_status_1() {
     seen.expect(
         1,
         "put",
-        "the run is not saved: cannot make /proc/self/kernmark",
+        "the run is not saved: cannot create /proc/self/kernmark",
     );
 }
 
