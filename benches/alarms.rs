@@ -120,10 +120,10 @@ struct Options {
     /// Comparisons of runs that differ by the changes
     #[arg(long, value_name = "N", default_value_t = 50)]
     changes: usize,
-    /// Comparisons of which one side has a load beside it
+    /// Comparisons in which only one side has load
     #[arg(long, value_name = "N", default_value_t = 50)]
     loaded: usize,
-    /// Busy processes beside all runs
+    /// Busy processes during all runs
     #[arg(long, value_name = "N", default_value_t = 0)]
     load: usize,
     /// Samples of each metric in a replicate

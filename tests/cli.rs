@@ -490,7 +490,8 @@ fn what_is_no_agent_is_named() {
     bed.write("catalog", "hello\n");
     bed.run(&[]).expect(1, "", "is it a kernmark agent?");
     fs::remove_file(bed.path("agent")).unwrap();
-    bed.run(&["list"]).expect(1, "", "it is named by KERNMARK_AGENT");
+    bed.run(&["list"])
+        .expect(1, "", "it is named by KERNMARK_AGENT");
 }
 
 #[test]

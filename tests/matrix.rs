@@ -176,8 +176,8 @@ fn results_are_shown_if_a_later_target_fails() {
     let output = bed.run(&["matrix", "--on", &golden(), "--on", "exec:exit 3"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(text(&output.stdout).contains("clock"), "{output:?}");
-    let said = text(&output.stderr);
-    assert!(said.contains("exec:exit 3"), "{said}");
+    let message = text(&output.stderr);
+    assert!(message.contains("exec:exit 3"), "{message}");
     assert_eq!(bed.saved(), 0, "a file is not saved again");
 }
 

@@ -523,8 +523,8 @@ mod tests {
             let measurement = Measurement::new(&mut target, plan(runs), work, &mut recording);
             measure(measurement, &mut |_| {}).unwrap()
         };
-        let whole = || (vec![HELLO, BEGIN_A, END_A, "bye records=3"], Ending::Done);
-        let measured = listen(2, vec![whole(), whole()]);
+        let session = || (vec![HELLO, BEGIN_A, END_A, "bye records=3"], Ending::Done);
+        let measured = listen(2, vec![session(), session()]);
         assert_eq!((measured.end, measured.partial), (End::Complete, false));
         let measured = listen(2, vec![(vec![HELLO, BEGIN_A], Ending::Done)]);
         assert_eq!((measured.end, measured.partial), (End::Aborted, true));
