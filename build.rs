@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Builds the agent for the Linux it is to stand on, and lists the files that the tool embeds.
+//! Builds the agent for the Linux that the tool is compiled for, and generates the list of files that
+//! the tool embeds.
 
 use std::fmt::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::{env, fs, io};
 
-/// Where the agent's build file lies, from the crate's root.
+/// The folder of the agent's Makefile, relative to the root of the crate.
 const PORT: &str = "agent/ports/linux-user";
 
 fn main() -> ExitCode {
@@ -26,8 +27,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes the tables of embedded files: the agent's sources, from which images for other kernels
-/// are built, with what fetches those kernels' sources as its folder `sources`; and the targets.
+/// Writes the tables of embedded files: the agent's sources, which images for other kernels are built
+/// from, with what fetches those kernels' sources as its folder `sources`; and the descriptions of
+/// targets.
 fn embed() -> Result<(), String> {
     let unreadable = |error: io::Error| format!("cannot read its sources: {error}");
     let mut text = String::from("const AGENT: &[Source] = &[\n");
@@ -45,7 +47,7 @@ fn embed() -> Result<(), String> {
             .or(path.strip_prefix("targets"))
             .unwrap_or(&path);
         let name = utf8(name)?;
-        let file = embedded("include_bytes", utf8(&path)?);
+        let file = embedding("include_bytes", utf8(&path)?);
         let _ = writeln!(
             text,
             "Source {{ path: {name:?}, mode: {mode:#o}, bytes: {file} }},"
@@ -55,7 +57,7 @@ fn embed() -> Result<(), String> {
     for path in files(Path::new("targets")).map_err(unreadable)? {
         if let Some(name) = utf8(&path)?.strip_suffix(".toml") {
             let name = name.strip_prefix("targets/").unwrap_or(name);
-            let file = embedded("include_str", utf8(&path)?);
+            let file = embedding("include_str", utf8(&path)?);
             let _ = writeln!(text, "({name:?}, {file}),");
         }
     }
@@ -64,8 +66,8 @@ fn embed() -> Result<(), String> {
     fs::write(out.join("embedded.rs"), text).map_err(|error| format!("cannot write: {error}"))
 }
 
-/// What embeds a file of the repository.
-fn embedded(how: &str, path: &str) -> String {
+/// The macro call that embeds a file of the repository.
+fn embedding(how: &str, path: &str) -> String {
     format!("{how}!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/\", {path:?}))")
 }
 
@@ -74,7 +76,7 @@ fn utf8(path: &Path) -> Result<&str, String> {
         .ok_or_else(|| format!("{} is not UTF-8", path.display()))
 }
 
-/// The files below a folder in order, without what builds and editors leave there.
+/// The files below a folder, sorted. Leaves out build output, hidden files and backups.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -100,7 +102,7 @@ fn build() -> Result<(), String> {
         .args(["-C", PORT])
         .arg(format!("OUT={}", out.display()))
         .env("CC", &compiler)
-        // Cargo's own job server is not for this make.
+        // Do not pass on the job server of cargo, or of a make that called cargo.
         .env_remove("MAKEFLAGS")
         .env_remove("MAKELEVEL")
         .stdout(Stdio::null())
@@ -111,7 +113,7 @@ fn build() -> Result<(), String> {
             if agent.is_file() {
                 Ok(())
             } else {
-                Err(format!("make -C {PORT} left no {}", agent.display()))
+                Err(format!("make -C {PORT} did not create {}", agent.display()))
             }
         }
         Ok(_) => Err(diagnosis(&compiler, &out)),
@@ -134,14 +136,14 @@ fn compiler() -> String {
     })
 }
 
-/// Why make failed. Tries the parts of a C tool chain one by one.
+/// Why make failed, if that can be found out: tries the parts of the C toolchain one by one.
 fn diagnosis(compiler: &str, out: &Path) -> String {
     let mut words = compiler.split_whitespace();
     let program = words.next().unwrap_or("cc");
     let flags: Vec<&str> = words.collect();
     if Command::new(program).arg("--version").output().is_err() {
         return format!(
-            "no C compiler: `{compiler}` cannot be run; install one (Debian: apt install gcc) or set CC"
+            "there is no C compiler: `{compiler}` cannot be run; install one (Debian: apt install gcc) or set CC"
         );
     }
     let source = out.join("probe.c");

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Does `kernmark compare` cry wolf on real runs, and does it find what changed?
+//! How often does `kernmark compare` raise a false alarm on real runs, and how often does it find a
+//! real change?
 //!
-//! 1. *False alarms*: runs of the unchanged machine one after another, each compared with the next
-//!    and, for information, with one of half the bench later; then pairs of which only the second
-//!    run has busy processes beside it. A verdict of `regressed` or `improved` of any quantity is a
-//!    false alarm, whichever metric has it. Where the gate refused to judge (exit status 4 or 5),
-//!    that is counted beside.
-//! 2. *Changes found*: ten operations are made 5 % dearer by a delay inside of what is measured
-//!    (`benches/delayed`), and sides with and without it are compared: once one after the other,
-//!    once with replicates that take turns. The base is the same program with delays of 0. How
-//!    much dearer the operations became is measured first.
+//! 1. *False alarms*: makes consecutive runs of the unchanged machine. Compares each with the next
+//!    and, for information, with the run half of the bench later. Then compares pairs in which only
+//!    the second run has load on the machine. A verdict of `regressed` or `improved` for any
+//!    quantity of any metric is a false alarm. Cases in which the gate refused to judge (exit
+//!    status 4 or 5) are counted separately.
+//! 2. *Changes found*: makes ten operations 5 % slower by a delay inside the measured span
+//!    (`benches/delayed`), and compares sides with and without the delay: once one after the other,
+//!    once interleaved. The base is the same program with delays of 0. The actual slowdown of each
+//!    operation is measured first.
 //!
-//! `make bench` runs it; `cargo bench --bench alarms -- --help` lists what can be chosen. It fails
-//! when there are too many false alarms, or when too few of the changes are found: so what counts
-//! alarms is itself put to the test.
+//! `make bench` runs it; `cargo bench --bench alarms -- --help` lists the options. It fails if
+//! there are too many false alarms, or if too few changes are found. The second check shows that
+//! the first one can fail.
 
 mod common;
 
@@ -33,9 +34,9 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// An operation that `benches/delayed` can delay, in the order of its `delays.h`.
 struct Delayed {
-    /// The one metric of [`METRICS`] that it lies in.
+    /// The one metric of [`METRICS`] that includes it.
     metric: &'static str,
-    /// How often it does.
+    /// How often one operation of the metric includes it.
     times: f64,
 }
 
@@ -60,8 +61,8 @@ const fn there_and_back(metric: &'static str) -> Delayed {
     Delayed { metric, times: 2.0 }
 }
 
-/// What is measured: all kinds of primitive, and no metric in which a delayed operation lies
-/// besides those of [`DELAYED`]. A `?` ends what would select longer ids too.
+/// The metrics to measure: all kinds of primitive. Only those of [`DELAYED`] include a delayed
+/// operation. A `?` at the end keeps a pattern from selecting longer ids too.
 const METRICS: &[&str] = &[
     "clock.loop",
     "thread.yield.cooperative",
@@ -96,17 +97,17 @@ const METRICS: &[&str] = &[
 
 /// Replicates of each side.
 const REPLICATES: usize = 10;
-/// The change that is made, as a share.
+/// The relative change to make.
 const CHANGE: f64 = 0.05;
-/// How far the change that was made may lie from it.
+/// The largest deviation of the actual change from it.
 const CHANGE_OFF: f64 = 0.01;
-/// Pairs of runs by which the change that was made is measured.
+/// Pairs of runs that measure the actual change.
 const PAIRS: usize = 10;
-/// The most comparisons that may raise a false alarm, as a share.
+/// The highest share of comparisons that may raise a false alarm.
 const MOST_ALARMS: f64 = 0.05;
-/// Busy processes beside one side, where only one has them.
+/// Busy processes during one side, if only that side has load.
 const LOAD: usize = 4;
-/// The fewest changes that must be found by sides that take turns, as a share.
+/// The lowest share of changes that interleaved sides must find.
 const LEAST_FOUND: f64 = 0.9;
 
 /// False alarms of `kernmark compare` on real runs, and changes that it finds.
@@ -119,10 +120,10 @@ struct Options {
     /// Comparisons of runs that differ by the changes
     #[arg(long, value_name = "N", default_value_t = 50)]
     changes: usize,
-    /// Comparisons of which one side has a load beside it
+    /// Comparisons in which only one side has load
     #[arg(long, value_name = "N", default_value_t = 50)]
     loaded: usize,
-    /// Busy processes beside all runs
+    /// Busy processes during all runs
     #[arg(long, value_name = "N", default_value_t = 0)]
     load: usize,
     /// Samples of each metric in a replicate
@@ -131,15 +132,15 @@ struct Options {
     /// Keep the runs in this folder, which must not exist
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Said by cargo.
+    /// Passed by cargo.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
-/// What a comparison says of a metric.
+/// The verdict of a comparison on a metric.
 struct Judged {
     metric: String,
-    /// The quantity that the verdict is of.
+    /// The quantity with this verdict.
     quantity: String,
     verdict: String,
     ratio: f64,
@@ -176,7 +177,7 @@ fn kernmark() -> Command {
 }
 
 impl Bench {
-    /// Makes a run of the delayed agent with these turns, or of the agent itself.
+    /// Makes a run of the delayed agent with these iterations per delay, or of the normal agent.
     fn run(&mut self, replicates: usize, turns: Option<&[u64; 10]>) -> Result<PathBuf> {
         let file = self.folder.join(format!("{}.km", self.made));
         let mut command = kernmark();
@@ -204,7 +205,7 @@ impl Bench {
         Ok(file)
     }
 
-    /// The verdicts on two sides of one run or more, in the order of the base.
+    /// Compares two sides of one or more runs. The verdicts come in the order of the base.
     fn compare(base: &[PathBuf], new: &[PathBuf]) -> Result<Compared> {
         let mut command = kernmark();
         command
@@ -282,8 +283,8 @@ fn of(medians: &BTreeMap<String, f64>, metric: &str) -> Result<f64> {
     median.ok_or_else(|| format!("{metric} has no number").into())
 }
 
-/// By how much these turns make each operation dearer, as a share: the median over pairs of runs
-/// that take turns, in turns of a loop, so that the processor's speed has no part in it.
+/// The relative slowdown of each operation by these iterations: the median over interleaved pairs
+/// of runs. Times are relative to `clock.loop`, so that the CPU's speed does not matter.
 fn achieved(bench: &mut Bench, turns: &[u64; 10]) -> Result<[f64; 10]> {
     let mut ratios: [Vec<f64>; 10] = Default::default();
     for _ in 0..PAIRS {
@@ -298,7 +299,8 @@ fn achieved(bench: &mut Bench, turns: &[u64; 10]) -> Result<[f64; 10]> {
     Ok(ratios.map(|ratios| order::median(&ratios).map_or(f64::NAN, |median| median - 1.0)))
 }
 
-/// Chooses the turns of each delay, and says what they achieve.
+/// Chooses the iterations of each delay and prints the slowdowns that they cause. Returns the
+/// iterations, and whether all slowdowns are close enough to [`CHANGE`].
 fn calibrate(bench: &mut Bench) -> Result<([u64; 10], bool)> {
     let base = medians(&bench.run(REPLICATES, Some(&[0; 10]))?)?;
     let turn = of(&base, "clock.loop")?;
@@ -308,7 +310,7 @@ fn calibrate(bench: &mut Bench) -> Result<([u64; 10], bool)> {
     }
     let first = achieved(bench, &turns.map(|t| t.round() as u64))?;
     for (turns, achieved) in turns.iter_mut().zip(first) {
-        // A delay that does not show at all is left as it is, and told below.
+        // A delay without any effect stays as it is. It is reported below.
         *turns *= (CHANGE / achieved).clamp(0.5, 2.0);
     }
     let turns = turns.map(|t| t.round() as u64);
@@ -333,7 +335,8 @@ fn load_average() -> String {
     text.split(' ').next().unwrap_or("unknown").to_owned()
 }
 
-/// Prints the false alarms among comparisons of unchanged runs; whether there are few enough.
+/// Prints the false alarms among comparisons of unchanged runs. Returns whether they are few
+/// enough.
 fn report_alarms(title: &str, comparisons: &[Compared]) -> bool {
     let mut alarmed = 0;
     for (number, compared) in comparisons.iter().enumerate() {
@@ -367,8 +370,8 @@ fn report_alarms(title: &str, comparisons: &[Compared]) -> bool {
     alarmed as f64 <= MOST_ALARMS * all as f64
 }
 
-/// Compares unchanged runs of which the second has busy processes beside it, and prints how often
-/// that raises an alarm.
+/// Compares unchanged runs, the second of them under load, and prints how often that raises an
+/// alarm.
 fn loaded(bench: &mut Bench, comparisons: usize) -> Result<()> {
     let mut all = Vec::new();
     for number in 0..comparisons {
@@ -387,7 +390,7 @@ fn loaded(bench: &mut Bench, comparisons: usize) -> Result<()> {
     Ok(())
 }
 
-/// Compares unchanged runs; whether there are few enough false alarms.
+/// Compares unchanged runs. Returns whether there are few enough false alarms.
 fn unchanged(bench: &mut Bench, comparisons: usize) -> Result<bool> {
     let before = load_average();
     let mut runs = Vec::new();
@@ -412,21 +415,21 @@ fn unchanged(bench: &mut Bench, comparisons: usize) -> Result<bool> {
         next[0].metrics.len(),
         load_average()
     );
-    // What drifts over minutes is for `ab` to take out, and for `noise` to allow for.
+    // Drift over minutes does not count here: `ab` removes it and `noise` allows for it.
     report_alarms("half the time apart", &later);
     Ok(report_alarms("next to each other", &next))
 }
 
-/// How the replicates of two sides follow each other.
+/// The order of the replicates of two sides.
 #[derive(Clone, Copy)]
 enum Order {
-    /// First all of the base, then all of the new side.
+    /// All of the base first, then all of the new side.
     OneAfterTheOther,
-    /// A replicate of each side in turn.
+    /// Interleaved: one replicate of each side at a time.
     InTurns,
 }
 
-/// Compares a side without and one with delays.
+/// Compares a side without delays and a side with delays.
 fn compare_changed(bench: &mut Bench, turns: &[u64; 10], order: Order) -> Result<Compared> {
     let (runs, replicates) = match order {
         Order::OneAfterTheOther => (1, REPLICATES),
@@ -440,7 +443,7 @@ fn compare_changed(bench: &mut Bench, turns: &[u64; 10], order: Order) -> Result
     Bench::compare(&base, &new)
 }
 
-/// How often the change of this metric was found among these comparisons, and the median ratio.
+/// How many of these comparisons found the change of this metric, and the median ratio.
 fn found(comparisons: &[Compared], metric: &str) -> (usize, f64) {
     let all = || comparisons.iter().flat_map(|compared| &compared.metrics);
     let judged = || all().filter(|judged| judged.metric == metric);
@@ -451,8 +454,8 @@ fn found(comparisons: &[Compared], metric: &str) -> (usize, f64) {
     )
 }
 
-/// Compares runs without and with delays, in both orders; whether enough of the changes are found
-/// by runs that take turns, and little else by any.
+/// Compares runs without and with delays, in both orders. Returns whether interleaved runs find
+/// enough of the changes, and whether few other metrics have a verdict in either order.
 fn changed(bench: &mut Bench, comparisons: usize, turns: &[u64; 10]) -> Result<bool> {
     let before = load_average();
     let (mut apart, mut in_turns) = (Vec::new(), Vec::new());

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! How long does it take to compare two runs of 250 metrics and 1,000 samples, with 10, 13 and 30
-//! replicates; and what does the program take for two files of 3,000 metrics, with 10 and 100?
+//! replicates? How much time and memory does the program need for two files of 3,000 metrics, with
+//! 10 and 100 replicates?
 //!
-//! `make bench` runs it. The runs are made up from a fixed seed: each sample lies a few per cent
-//! around the level of its replicate, in steps of a clock of 25 ticks.
+//! `make bench` runs it. The runs are generated from a fixed seed. Each sample is within a few per
+//! cent of the level of its replicate, in steps of 25 clock ticks.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,14 +21,14 @@ use kernmark::stream::record;
 use kernmark::stream::session;
 
 const METRICS: usize = 250;
-/// Those of a large run, and their samples.
+/// Metrics of a large run, and samples of each.
 const MANY_METRICS: usize = 3000;
 const FEW_SAMPLES: usize = 300;
 /// Replicates of a large run.
 const MANY_REPLICATES: [usize; 2] = [10, 100];
 const REPLICATES: [usize; 3] = [10, 13, 30];
 const SAMPLES: usize = 1000;
-/// How often each part is timed; the median counts.
+/// How often each part is timed. The result is the median.
 const TIMES: usize = 11;
 
 /// Adds a record to a session: its kind and its pairs.
@@ -38,7 +39,7 @@ fn push(lines: &mut Vec<String>, words: &str) {
     lines.extend(record::write(seq, kind, &pairs, None));
 }
 
-/// The samples of a replicate, value and count.
+/// The samples of a replicate: values and counts.
 fn samples(random: &mut fastrand::Rng, count: usize) -> Vec<(u64, u64)> {
     let level = 4000.0 * (1.0 + 0.02 * random.f64());
     let mut counts = BTreeMap::new();
@@ -64,7 +65,7 @@ fn session_of(random: &mut fastrand::Rng, metrics: usize, count: usize) -> Strin
         "hello port=fake arch=none mode=run clock=c unit=cycles hz=2000000000 realtime=no",
     );
     for metric in 0..metrics {
-        // The clock's own metric, by which times are tested a second time.
+        // The clock's own metric, which the comparison uses to check times a second time.
         let id = match metric {
             0 => "clock.read".to_owned(),
             _ => format!("object.operation.m{metric}"),
@@ -113,7 +114,7 @@ fn main() {
     }
 }
 
-/// Compares two large files by the program itself, and prints what it took.
+/// Runs the program to compare two large files, and prints its time and memory.
 fn large(random: &mut fastrand::Rng, replicates: usize) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut file = |name: &str| -> PathBuf {
@@ -145,7 +146,7 @@ fn large(random: &mut fastrand::Rng, replicates: usize) {
     );
 }
 
-/// Seconds of CPU that a process has used, and megabytes that it has held at most.
+/// The CPU time of a process in seconds, and its peak memory in megabytes.
 fn usage(process: &Path) -> Option<(f64, f64)> {
     let stat = fs::read_to_string(process.join("stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
@@ -165,7 +166,7 @@ fn time(random: &mut fastrand::Rng, replicates: usize) {
         .each_ref()
         .map(|stream| session::read(stream.as_bytes()));
     let comparison = Comparison::of(&base, &new, &Options::default());
-    // The clock is not one of those that are judged.
+    // The clock's own metric gets no verdict.
     assert_eq!(comparison.family, METRICS - 1, "every metric is tested");
     let reading = median_time(|| {
         streams

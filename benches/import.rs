@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How fast are results of other tools read, and in how much memory?
+//! How fast does the tool read results of other tools, and with how much memory?
 //!
-//! `make bench` runs it. What is read is made of the captures of each format: its results alone,
-//! and a log in which one line of a hundred is of a result. The first table is of a log of 1 GB, made
-//! while it is read. The last one is of all that `kernmark show` does with logs that hold nothing but
-//! results: twice the bytes must not take more than three times as long.
+//! `make bench` runs it. The input is made from the captures of each format: only results, and a
+//! log in which one line of a hundred has a result. The first table is for a log of 1 GB, generated
+//! while it is read. The last table is for everything that `kernmark show` does with logs that have
+//! only results: twice the bytes must not take more than three times as long.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,24 +16,24 @@ use kernmark::import::{self, records, Format, FORMATS};
 use kernmark::report::terminal::{self, BarStyle, Colour, Style};
 use serde_json::Value;
 
-/// Bytes of each text whose reading is timed.
+/// Bytes of each text to read.
 const TEXT: usize = 64 << 20;
 /// Bytes of a document.
 const DOCUMENT: usize = 16 << 20;
 /// Bytes of the long log.
 const LONG: usize = 1 << 30;
-/// Megabytes of logs that are shown, each twice the one before.
+/// Megabytes of the logs to show, each twice the one before.
 const SHOWN: [usize; 3] = [1, 2, 4];
-/// How they are shown.
+/// The style to show them in.
 const STYLE: Style = Style {
     width: 100,
     colour: Colour::Never,
     bars: BarStyle::Blocks,
 };
-/// Lines of a log around one line of a result.
+/// Other lines of a log for each line with a result.
 const AROUND: usize = 99;
 
-/// What a kernel's console prints otherwise.
+/// Other lines on a kernel's console.
 const NOISE: [&str; 4] = [
     "[   12.345678] usb 1-1: new high-speed USB device number 2 using xhci_hcd\n",
     "[   12.345701] EXT4-fs (vda1): mounted filesystem with ordered data mode. Quota mode: none.\n",
@@ -41,7 +41,7 @@ const NOISE: [&str; 4] = [
     "[00:00:01.234,000] <inf> net_config: IPv4 address: 192.0.2.1, lease time: 86400 s\n",
 ];
 
-/// Gives a text again and again.
+/// Repeats a text.
 struct Repeated<'a> {
     text: &'a [u8],
     at: usize,
@@ -80,7 +80,7 @@ impl BufRead for Repeated<'_> {
     }
 }
 
-/// The captures of a format: those whose names begin with its own.
+/// The captures of a format: files whose names begin with its name.
 fn captures(format: &Format) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/import");
     let entries = fs::read_dir(folder).expect("the captures");
@@ -97,7 +97,7 @@ fn captures(format: &Format) -> Vec<String> {
     files.iter().map(text).collect()
 }
 
-/// The captures of a format that are lines, one behind the other.
+/// The captures of a format that consists of lines, concatenated.
 fn lines_of(format: &Format) -> String {
     let is_text = |text: &String| serde_json::from_str::<Value>(text).is_err();
     let texts = captures(format).into_iter().filter(is_text);
@@ -106,7 +106,7 @@ fn lines_of(format: &Format) -> String {
         .collect()
 }
 
-/// A log, one line of a hundred of which is of results.
+/// A log in which one line of a hundred has a result.
 fn log_of(results: &str) -> String {
     let mut noise = NOISE.iter().cycle();
     let mut log = String::new();
@@ -132,15 +132,15 @@ fn seconds_of(input: &mut dyn BufRead, format: &'static Format) -> f64 {
     seconds
 }
 
-/// Reads a text of so many bytes; says how many megabytes a second that is.
+/// Reads a text of this many bytes. Returns megabytes per second.
 fn speed(format: &'static Format, text: &str, bytes: usize) -> f64 {
     let mut input = Repeated::new(text, bytes);
     let bytes = input.left;
     bytes as f64 / 1e6 / seconds_of(&mut input, format)
 }
 
-/// A document with the elements of its longest list again and again, each with a name of its own: the
-/// same name would be of another process.
+/// A document in which the elements of its longest list are repeated under new names. An element
+/// with the same name would belong to another process.
 fn enlarge(document: &mut Value) {
     let copies = (DOCUMENT / document.to_string().len()).max(1);
     match longest(document) {
@@ -159,7 +159,7 @@ fn enlarge(document: &mut Value) {
     }
 }
 
-/// The longest list: the document itself, or a value of it.
+/// The longest list: the document itself, or a value in it.
 fn longest(document: &mut Value) -> &mut Value {
     if document.is_array() {
         return document;
@@ -179,7 +179,7 @@ fn renamed((at, element): (usize, &Value)) -> Value {
     element
 }
 
-/// How long this process was on a CPU.
+/// The CPU time of this process.
 fn cpu_seconds() -> f64 {
     let told = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let nanoseconds = told
@@ -189,7 +189,7 @@ fn cpu_seconds() -> f64 {
     nanoseconds.expect("Linux tells it") / 1e9
 }
 
-/// The most memory this process had so far, in megabytes.
+/// The peak memory of this process so far, in megabytes.
 fn peak() -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -197,7 +197,7 @@ fn peak() -> f64 {
     kilobytes.map_or(f64::NAN, |kilobytes| kilobytes * 1024.0 / 1e6)
 }
 
-/// A log of one boot of Zephyr in which each result has a name of its own.
+/// A log of one boot of Zephyr with unique names of results.
 fn different_names(bytes: usize) -> String {
     let mut log = "*** Booting Zephyr OS build v4.0.0 ***\n".to_owned();
     for at in 0.. {
@@ -211,13 +211,13 @@ fn different_names(bytes: usize) -> String {
     log + "PROJECT EXECUTION SUCCESSFUL\n"
 }
 
-/// The same of boots that measure ten things each.
+/// The same, with many boots of ten results each.
 fn many_boots(bytes: usize) -> String {
     let boot = different_names(400);
     boot.repeat(bytes / boot.len())
 }
 
-/// All that `show` does with such a log, at several sizes.
+/// Times everything that `show` does with such a log, at several sizes.
 fn whole_way() {
     println!("\nRead, concluded and shown, nothing but results:");
     println!(
@@ -290,7 +290,7 @@ fn main() {
     println!("\nDocuments, MB/s; parsing the JSON alone is the limit:");
     println!("{:20} {:>12} {:>20}", "", "all", "parsing alone");
     for format in FORMATS {
-        // One that holds no results is an error.
+        // A text without results is an error.
         let holds_results =
             |text: &String| import::read(&mut text.as_bytes(), Some(format)).is_ok();
         let readable = captures(format).into_iter().filter(holds_results);

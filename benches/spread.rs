@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How far do ten runs on an unchanged machine lie apart?
+//! What is the run-to-run variation on an unchanged machine, compared with other tools?
 //!
-//! For each operation: the coefficient of variation of ten runs' results, by
-//! kernmark and by three peers on the same operation in the same minutes, on
-//! the machine as it is and with ten busy processes beside it. The tools take
-//! turns, so that a machine that drifts drifts for all.
+//! For each operation, prints the coefficient of variation of the results of ten runs, for kernmark
+//! and three other tools that measure the same operation in the same minutes: on the machine as it
+//! is, and with ten busy processes. The tools alternate, so drift affects all of them equally.
 //!
-//! `make bench` runs it; it needs the Debian packages `linux-perf`,
-//! `stress-ng`, `libbenchmark-dev` and `g++`. Ends with a table in Markdown.
+//! `make bench` runs it. It needs the Debian packages `linux-perf`, `stress-ng`, `libbenchmark-dev`
+//! and `g++`. The result is a table in Markdown.
 
 mod common;
 
@@ -161,7 +160,7 @@ fn build_peers() -> Result<PathBuf, Box<dyn Error>> {
 }
 
 fn run_kernmark(values: &mut Values, seed: usize) -> Result<(), Box<dyn Error>> {
-    // About what the peers' repetitions take for each operation.
+    // About as long as the repetitions of the other tools take for each operation.
     let budget = OPERATIONS.len() as f64 * 0.15;
     let text = Command::new(env!("CARGO_BIN_EXE_kernmark"))
         .arg("run")
@@ -262,7 +261,8 @@ fn percent(values: Option<&Vec<f64>>) -> String {
         .map_or_else(|| "-".to_owned(), |cv| format!("{:.2}", cv * 100.0))
 }
 
-/// Of spreads; one below 0.01 % counts as that, so that none near 0 outweighs all others.
+/// The geometric mean of the variations. Values below 0.01 % count as 0.01 %, so that one close to
+/// 0 does not dominate.
 fn geometric_mean(spreads: &[f64]) -> f64 {
     const LEAST: f64 = 1e-4;
     let floored: Vec<f64> = spreads.iter().map(|s| s.max(LEAST)).collect();

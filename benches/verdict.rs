@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Does the verdict of `kernmark compare` keep its promises? Simulated comparisons in which what
-//! changed is known.
+//! Do the verdicts of `kernmark compare` have the error rates that doc/method.md promises?
+//! Simulates comparisons in which the true change is known.
 //!
-//! 1. *False alarms*: unchanged sides, with noise of many shapes. A verdict of `regressed` or
-//!    `improved` of any quantity of any metric is a false alarm; refusals of the gate are counted
-//!    beside it.
-//! 2. *Power*: one metric of 301, or all of them, changed by a known factor.
+//! 1. *False alarms*: unchanged sides, with many noise distributions. A verdict of `regressed` or
+//!    `improved` for any quantity of any metric is a false alarm. Refusals of the gate are counted
+//!    separately.
+//! 2. *Power*: one metric of 301, or all of them, change by a known factor.
 //!
-//! `make bench` runs it. It fails where a promise of `doc/method.md` is not kept. The noise comes
-//! from fixed seeds, so it says the same on every machine.
+//! `make bench` runs it. It fails if a promise of `doc/method.md` is broken. The noise comes from
+//! fixed seeds, so the result is the same on every machine.
 
 use std::process::ExitCode;
 
@@ -23,13 +23,14 @@ use kernmark::judge::summary::Status;
 use kernmark::statistics::distributions;
 use kernmark::stream::run::{Run, Statistic, Unit, CLOCK};
 
-/// Standard deviations between replicates of p50, p90, p99, p99.9 and cold, as shares.
+/// Relative standard deviations between replicates of p50, p90, p99, p99.9 and cold.
 const SPREAD: [f64; 5] = [0.01, 0.012, 0.08, 0.13, 0.13];
-/// That of the processor's speed between sessions, and of reading the clock besides.
+/// Relative standard deviations of the CPU's speed between sessions, and of the cost of reading the
+/// clock in addition.
 const SPEED: f64 = 0.003;
 const READING: f64 = 0.0005;
 
-/// The shape of the noise of a replicate.
+/// The distribution of the noise of a replicate.
 #[derive(Clone, Copy)]
 enum Shape {
     Normal,
@@ -47,7 +48,7 @@ impl Noise {
         radius * (std::f64::consts::TAU * self.0.f64()).cos()
     }
 
-    /// The logarithm of a factor.
+    /// A random factor, as its logarithm.
     fn of(&mut self, shape: Shape, spread: f64) -> f64 {
         match shape {
             Shape::Normal => spread * self.normal(),
@@ -65,16 +66,16 @@ impl Noise {
     }
 }
 
-/// How a side differs from an unchanged one.
+/// How the new side differs from the base.
 #[derive(Clone, Copy)]
 struct Change {
     /// How many metrics changed.
     metrics: usize,
-    /// Every quantity of them, or only this one.
+    /// The only quantity that changed; `None` if all did.
     only: Option<Quantity>,
-    /// By this factor.
+    /// The factor of the change.
     factor: f64,
-    /// How much more all noise scatters.
+    /// The factor by which all noise is wider.
     scatter: f64,
 }
 
@@ -144,7 +145,7 @@ fn compared(base: &RunFigures, new: &RunFigures) -> Comparison {
     )
 }
 
-/// What became of many comparisons.
+/// The counts of the results of many comparisons.
 #[derive(Clone, Copy, Default)]
 struct Counted {
     alarms: usize,
@@ -163,7 +164,7 @@ struct Setting {
     change: Change,
 }
 
-/// Makes so many comparisons, half of them in a thread beside.
+/// Makes this many comparisons, half of them in a second thread.
 fn simulate(setting: Setting, times: usize, seed: u64) -> Counted {
     let half = |times: usize, seed: u64| {
         let mut noise = Noise(fastrand::Rng::with_seed(seed));
@@ -236,16 +237,16 @@ struct Arguments {
     /// Comparisons for each change
     #[arg(long, value_name = "N", default_value_t = 300)]
     changes: usize,
-    /// Said by cargo.
+    /// Passed by cargo.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
-/// A name, the noise, replicates, how the new side differs, the most alarms that are promised,
-/// and the most of their upper bound, as shares.
+/// A name, the noise, the replicates, how the new side differs, the promised maximum of the share
+/// of alarms, and the maximum of its upper bound.
 type Case = (&'static str, Shape, (usize, usize), Change, f64, f64);
 
-/// False alarms with noise of many shapes; whether they are few enough.
+/// Counts false alarms with many noise distributions. Returns whether they are few enough.
 fn alarms(comparisons: usize) -> bool {
     const METRICS: usize = 60;
     let scattered = Change {
@@ -326,7 +327,7 @@ fn alarms(comparisons: usize) -> bool {
     kept
 }
 
-/// Changes found; whether there are enough of them.
+/// Counts the changes found. Returns whether they are enough.
 fn power(changes: usize) -> bool {
     const METRICS: usize = 301;
     let one = |factor: f64, only: Option<Quantity>| Change {

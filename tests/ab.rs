@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Two targets measured in turns, and the noise of unchanged runs, as users see them: with
-//! scripted agents, with this Linux, and with the real FreeRTOS where its tools are here.
+//! `kernmark ab` and `kernmark noise` from the command line: with scripted agents, with this Linux,
+//! and with FreeRTOS if its tools are installed.
 
 // Other test programs need the rest of it.
 #[allow(dead_code)]
@@ -26,13 +26,13 @@ use seen::Seen;
 use serde_json::Value;
 use tool::tool_in;
 
-/// Longer than anything here takes on the slowest machine.
-const EVER: Duration = Duration::from_secs(60);
+/// Longer than any step takes on the slowest machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// More sessions than any test here makes.
-const TURNS: u64 = 80;
+/// More sessions than any test makes.
+const SESSIONS: u64 = 80;
 
-/// A whole session that measures one metric, in time or in instructions.
+/// The stream of a complete session that measures one metric, in time or in instructions.
 fn session(unit: &str, ticks: u64) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut push = |kind: &str, words: &str| {
@@ -59,14 +59,14 @@ fn session(unit: &str, ticks: u64) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A folder with agents that share a count of their turns, and the tool in it.
+/// A folder for the tool, with scripted agents that share a count of their sessions.
 struct Bed {
     folder: tempfile::TempDir,
 }
 
 impl Bed {
-    /// `agent NAME` prints in the turn n what `ticks(NAME, n)` says; the names are `base`, `new`
-    /// and `instructions`.
+    /// In session n, `agent NAME` prints a session whose samples are all `ticks(NAME, n)`. NAME is
+    /// `base`, `new` or `instructions`.
     fn new(ticks: impl Fn(&str, u64) -> u64) -> Bed {
         let bed = Bed {
             folder: tempfile::tempdir().unwrap(),
@@ -77,15 +77,15 @@ impl Bed {
             } else {
                 "cycles"
             };
-            for turn in 0..TURNS {
-                let text = session(unit, ticks(name, turn));
-                fs::write(bed.path(&format!("{name}.{turn}")), text).unwrap();
+            for number in 0..SESSIONS {
+                let text = session(unit, ticks(name, number));
+                fs::write(bed.path(&format!("{name}.{number}")), text).unwrap();
             }
         }
-        let count = "turn=$(cat turn); echo $((turn + 1)) > turn; echo $1 >> order;";
-        let stop = "if [ -e stop.$turn ]; then sh stop.$turn; fi;";
-        fs::write(bed.path("turn"), "0\n").unwrap();
-        fs::write(bed.path("agent"), format!("{count} {stop} cat $1.$turn\n")).unwrap();
+        let count = "n=$(cat count); echo $((n + 1)) > count; echo $1 >> order;";
+        let stop = "if [ -e stop.$n ]; then sh stop.$n; fi;";
+        fs::write(bed.path("count"), "0\n").unwrap();
+        fs::write(bed.path("agent"), format!("{count} {stop} cat $1.$n\n")).unwrap();
         bed
     }
 
@@ -110,7 +110,7 @@ impl Bed {
         self.run(&[&["ab", &base, &new, "--seed", "1"], more].concat())
     }
 
-    /// The saved runs whose names have this part.
+    /// The saved runs whose names contain `part`.
     fn saved(&self, part: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.path("data/kernmark/runs"));
         let mut paths: Vec<PathBuf> = entries
@@ -121,7 +121,7 @@ impl Bed {
         paths
     }
 
-    /// The saved run of a side, which is the only one.
+    /// The saved run of a side, which must be the only one.
     fn only(&self, side: &str) -> String {
         let saved = self.saved(&format!("-{side}-"));
         assert_eq!(saved.len(), 1, "{saved:?}");
@@ -133,15 +133,15 @@ impl Bed {
     }
 }
 
-/// The machine gets slower all the time, by 1 % from turn to turn, and `new` costs 5 % more.
-fn drifting(name: &str, turn: u64) -> u64 {
-    let level = 100_000.0 * 1.01f64.powi(turn as i32);
+/// The machine becomes 1 % slower with every session, and `new` costs 5 % more.
+fn drifting(name: &str, session: u64) -> u64 {
+    let level = 100_000.0 * 1.01f64.powi(session as i32);
     (level * if name == "new" { 1.05 } else { 1.0 }) as u64
 }
 
-/// The same level in every turn, give or take a few in a thousand.
-fn steady(_: &str, turn: u64) -> u64 {
-    100_000 + turn * 7919 % 300
+/// The same level in every session, with less than 0.3 % of noise.
+fn steady(_: &str, session: u64) -> u64 {
+    100_000 + session * 7919 % 300
 }
 
 fn metrics(json: &str) -> Value {
@@ -149,8 +149,8 @@ fn metrics(json: &str) -> Value {
     document["metrics"].take()
 }
 
-/// What is left of a saved run without some of its lines.
-fn thinned(path: &str, keep: impl Fn(usize, &str) -> bool) -> String {
+/// The lines of a saved run that `keep` accepts.
+fn filtered(path: &str, keep: impl Fn(usize, &str) -> bool) -> String {
     let text = fs::read_to_string(path).unwrap();
     let lines = text
         .lines()
@@ -160,7 +160,7 @@ fn thinned(path: &str, keep: impl Fn(usize, &str) -> bool) -> String {
 }
 
 #[test]
-fn what_both_sides_share_hides_no_change() {
+fn drift_does_not_hide_a_change() {
     let bed = Bed::new(drifting);
     let gate = ["--runs", "16", "--fail-on", "regression"];
     let seen = bed.ab("base", "new", &gate);
@@ -168,21 +168,21 @@ fn what_both_sides_share_hides_no_change() {
     seen.expect(3, "interleaved in 8 blocks", "");
     seen.expect(3, "1 regressed, 0 improved", "");
     let order = fs::read_to_string(bed.path("order")).unwrap();
-    let turns: Vec<&str> = order.lines().collect();
-    let is_even = |block: &[&str]| block.iter().filter(|turn| **turn == block[0]).count() == 2;
-    assert!(turns.chunks(4).all(is_even), "{order}");
+    let sides: Vec<&str> = order.lines().collect();
+    let is_even = |block: &[&str]| block.iter().filter(|side| **side == block[0]).count() == 2;
+    assert!(sides.chunks(4).all(is_even), "{order}");
     assert!(
-        turns.windows(2).any(|pair| pair[0] == pair[1]),
-        "by chance: {order}"
+        sides.windows(2).any(|pair| pair[0] == pair[1]),
+        "the order within a block is random: {order}"
     );
-    // The saved runs say the same.
+    // Comparing the saved runs gives the same result.
     let (base, new) = (bed.only("base"), bed.only("new"));
     let again = bed.compare(&base, &new, &gate[2..]);
     again.expect(3, "interleaved in 8 blocks", "");
     assert_eq!(again.out, seen.out);
-    // Without their blocks nobody could tell.
+    // Without the blocks, the drift hides the change.
     for side in ["base", "new"] {
-        let without = thinned(&bed.only(side), |_, line| !line.contains("name=block"));
+        let without = filtered(&bed.only(side), |_, line| !line.contains("name=block"));
         fs::write(bed.path(&format!("{side}.km")), without).unwrap();
     }
     let blind = bed.compare("base.km", "new.km", &["--across"]);
@@ -191,7 +191,7 @@ fn what_both_sides_share_hides_no_change() {
 }
 
 #[test]
-fn a_session_that_is_lost_moves_no_other_into_its_block() {
+fn lost_session_does_not_shift_the_blocks() {
     let bed = Bed::new(drifting);
     bed.ab("base", "new", &["--runs", "16"])
         .expect(0, "1 regressed", "");
@@ -202,16 +202,16 @@ fn a_session_that_is_lost_moves_no_other_into_its_block() {
             .position(|line| line.contains(" hello "))
             .unwrap()
     };
-    // The first session of the base, of eight records, and the block that it announces.
+    // Remove the first session of the base, which has eight records, and the block before it.
     let first = start(&base);
-    let less = thinned(&base, |at, _| !(first - 1..first + 8).contains(&at));
+    let less = filtered(&base, |at, _| !(first - 1..first + 8).contains(&at));
     fs::write(bed.path("less.km"), less).unwrap();
     let seen = bed.compare("less.km", &new, &[]);
     seen.expect(0, "15 against 16 replicates", "");
     seen.expect(0, "interleaved in 8 blocks", "");
     seen.expect(0, "1 regressed", "");
-    // A stream that is damaged does not tell reliably which session is in which block.
-    let torn = thinned(&base, |at, _| at != first + 3);
+    // In a damaged stream, the block of a session is not certain.
+    let torn = filtered(&base, |at, _| at != first + 3);
     fs::write(bed.path("torn.km"), torn).unwrap();
     let seen = bed.compare("torn.km", &new, &[]);
     seen.expect(1, "1 inconclusive", "");
@@ -219,13 +219,13 @@ fn a_session_that_is_lost_moves_no_other_into_its_block() {
 }
 
 #[test]
-fn runs_of_two_measurements_do_not_belong_together() {
+fn runs_of_different_measurements_are_not_interleaved() {
     let bed = Bed::new(steady);
     bed.ab("base", "new", &["--runs", "16"])
         .expect(0, "interleaved in 8 blocks", "");
     let base = bed.only("base");
     let seen = bed.ab("base", "new", &["--runs", "16", "--seed", "2"]);
-    // The seed is given twice.
+    // `ab` has passed --seed already, and it must not be given twice.
     seen.expect(2, "", "seed");
     let side = "exec:sh agent base";
     bed.run(&["ab", side, side, "--runs", "16", "--seed", "2"])
@@ -234,7 +234,7 @@ fn runs_of_two_measurements_do_not_belong_together() {
     let seen = bed.compare(&base, other.to_str().unwrap(), &[]);
     seen.expect(0, "16 against 16 replicates", "");
     assert!(!seen.out.contains("interleaved"), "{seen:?}");
-    // With their partners they do.
+    // With both pairs complete, they are.
     let more = [
         "--base",
         bed.saved("-base-00000002")[0].to_str().unwrap(),
@@ -249,7 +249,7 @@ fn runs_of_two_measurements_do_not_belong_together() {
 }
 
 #[test]
-fn one_thing_measured_twice_has_not_changed() {
+fn unchanged_target_is_equivalent() {
     let bed = Bed::new(steady);
     let seen = bed.ab(
         "base",
@@ -263,7 +263,7 @@ fn one_thing_measured_twice_has_not_changed() {
 }
 
 #[test]
-fn an_interrupt_keeps_both_sides() {
+fn interrupt_saves_both_sides() {
     let bed = Bed::new(steady);
     fs::write(bed.path("stop.9"), "touch stopped; sleep 60\n").unwrap();
     let command = [
@@ -276,7 +276,10 @@ fn an_interrupt_keeps_both_sides() {
     let child = bed.command(&command).spawn().unwrap();
     let start = Instant::now();
     while !bed.path("stopped").exists() {
-        assert!(start.elapsed() < EVER, "the agent never comes to its turn");
+        assert!(
+            start.elapsed() < TIMEOUT,
+            "the agent did not reach the session"
+        );
         sleep(Duration::from_millis(10));
     }
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
@@ -289,15 +292,15 @@ fn an_interrupt_keeps_both_sides() {
 }
 
 #[test]
-fn an_agent_that_breaks_down_ends_both_and_keeps_both() {
+fn failing_agent_ends_and_saves_both_sides() {
     let bed = Bed::new(steady);
     fs::write(bed.path("stop.9"), "kill -9 $PPID\n").unwrap();
     let seen = bed.ab("base", "new", &[]);
-    seen.expect(1, "interleaved in ", "the agent ended with status 137");
+    seen.expect(1, "interleaved in ", "the agent exited with status 137");
     let (base, new) = (bed.only("base"), bed.only("new"));
     bed.compare(&base, &new, &[])
         .expect(0, "interleaved in ", "");
-    // Where only one side has anything, it is kept and there is nothing to compare.
+    // If only one side has results, it is saved and there is no comparison.
     let bed = Bed::new(steady);
     let seen = bed.run(&["ab", "exec:sh agent base", "exec:exit 3", "--runs", "2"]);
     seen.expect(1, "", "nothing was measured");
@@ -305,7 +308,7 @@ fn an_agent_that_breaks_down_ends_both_and_keeps_both() {
 }
 
 #[test]
-fn instructions_and_time_are_not_compared() {
+fn instructions_and_time_are_incomparable() {
     let bed = Bed::new(steady);
     let gate = ["--runs", "2", "--fail-on", "regression"];
     let seen = bed.ab("base", "instructions", &gate);
@@ -313,11 +316,11 @@ fn instructions_and_time_are_not_compared() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_before_anything_is_measured() {
+fn invalid_arguments_are_rejected_before_measuring() {
     let bed = Bed::new(steady);
     for (arguments, why) in [
         (&["linux"][..], "<B>"),
-        (&["linux", "no such thing"], "is no target"),
+        (&["linux", "no such thing"], "is not a target"),
         (
             &["linux", "file:a.km"],
             "use kernmark compare for saved runs",
@@ -339,7 +342,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_measured() {
 }
 
 #[test]
-fn both_runs_go_where_they_are_wanted() {
+fn output_option_names_both_runs() {
     let bed = Bed::new(steady);
     let so = ["--runs", "2", "-o", "pair"];
     bed.ab("base", "new", &so)
@@ -349,16 +352,16 @@ fn both_runs_go_where_they_are_wanted() {
     assert!(bed.saved("").is_empty());
     let before = fs::read(bed.path("pair-new.km")).unwrap();
     fs::remove_file(bed.path("pair-base.km")).unwrap();
-    // Refused before anything is measured.
-    let turn = fs::read(bed.path("turn")).unwrap();
+    // Rejected before anything is measured.
+    let count = fs::read(bed.path("count")).unwrap();
     bed.ab("base", "new", &so).expect(2, "", "pair-new.km");
-    assert_eq!(fs::read(bed.path("turn")).unwrap(), turn);
+    assert_eq!(fs::read(bed.path("count")).unwrap(), count);
     assert_eq!(fs::read(bed.path("pair-new.km")).unwrap(), before);
     assert!(!bed.path("pair-base.km").exists() && !bed.path("pair-base.km.part").exists());
 }
 
 #[test]
-fn this_linux_is_measured_twice() {
+fn this_linux_is_compared_with_itself() {
     let bed = Bed::new(steady);
     let few = ["--runs", "2", "--samples", "20", "--time-budget", "4"];
     let first = Machine::read(Path::new("/")).allowed[0].to_string();
@@ -370,14 +373,17 @@ fn this_linux_is_measured_twice() {
     seen.expect(0, "interleaved in", "");
     let text = fs::read_to_string(bed.only("base")).unwrap();
     assert!(text.contains("name=interleaved | as base with linux *"));
-    assert!(text.contains("name=time_budget | 2 s *"), "half of it");
+    assert!(
+        text.contains("name=time_budget | 2 s *"),
+        "half of the budget"
+    );
     assert!(text.contains(" realtime=no ") && text.contains(&format!("name=cpu | {first} *")));
     let (base, new) = (bed.only("base"), bed.only("new"));
     assert_eq!(bed.compare(&base, &new, &[]).out, seen.out);
 }
 
 #[test]
-fn variants_are_compared_exactly_though_they_differ_on_purpose() {
+fn variants_of_an_exact_target_are_compared_exactly() {
     let path = env::var_os("PATH").unwrap();
     for program in ["arm-none-eabi-gcc", "qemu-system-arm"] {
         if !env::split_paths(&path).any(|dir| dir.join(program).is_file()) {
@@ -403,12 +409,12 @@ fn variants_are_compared_exactly_though_they_differ_on_purpose() {
     assert_eq!(metrics(&again.out), all);
 }
 
-/// Each run of six turns has a level of its own: 100, 104, 102, 100 ...
-fn restless(_: &str, turn: u64) -> u64 {
-    [100_000, 104_000, 102_000][turn as usize / 6 % 3] + turn % 6
+/// Every six sessions, which are one run, have another level: 100,000, then 104,000, then 102,000.
+fn noisy(_: &str, session: u64) -> u64 {
+    [100_000, 104_000, 102_000][session as usize / 6 % 3] + session % 6
 }
 
-/// The file that holds the floors.
+/// The file with the noise floors.
 fn floors(bed: &Bed) -> PathBuf {
     let mut entries = fs::read_dir(bed.path("data/kernmark/noise")).unwrap();
     let path = entries.next().unwrap().unwrap().path();
@@ -417,17 +423,17 @@ fn floors(bed: &Bed) -> PathBuf {
 }
 
 #[test]
-fn how_far_unchanged_runs_lie_apart_is_the_least_margin_from_then_on() {
-    let bed = Bed::new(restless);
+fn measured_noise_becomes_the_smallest_margin() {
+    let bed = Bed::new(noisy);
     let on = ["--on", "exec:sh agent base", "--runs", "6"];
     let seen = bed.run(&[&["noise", "--rounds", "3"], &on[..]].concat());
     seen.expect(0, "3 runs of 1 metric", "run 3 of 3");
     seen.expect(0, "1 false alarm in 1 comparison of unchanged runs", "");
     seen.expect(0, "  a.b p50    4.00 %\n", "");
     let runs = bed.saved("-exec-");
-    assert_eq!(runs.len(), 3, "each is a run of its own");
+    assert_eq!(runs.len(), 3, "each round saves a run");
     let path = |at: usize| runs[at].to_str().unwrap();
-    // Which of them differ depends on their names, which have their seeds.
+    // The files are sorted by their random seeds, so we do not know which pairs differ.
     let pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)];
     let gate = ["--fail-on", "regression"];
     for (base, new) in pairs {
@@ -446,7 +452,8 @@ fn how_far_unchanged_runs_lie_apart_is_the_least_margin_from_then_on() {
     page.expect(0, "**1 wider margin**", "");
     let seen = bed.compare(path(0), path(1), &["--no-floors"]);
     assert!(!seen.out.contains("wider"), "{seen:?}");
-    // More is asked than was found, or another machine was measured, or another target.
+    // The floors have no effect if the requested margin is wider, or if they are from another
+    // machine or another target.
     bed.compare(path(0), path(1), &["--margin", "9"])
         .expect(0, "margins p50 9 %", "");
     let text = fs::read_to_string(floors(&bed)).unwrap();
@@ -455,7 +462,7 @@ fn how_far_unchanged_runs_lie_apart_is_the_least_margin_from_then_on() {
         "\"port\": [\n      \"other\"",
     );
     assert_ne!(elsewhere, text);
-    for (text, said) in [
+    for (text, message) in [
         (elsewhere, ""),
         (text.replace("exec:sh agent base", "exec:sh agent new"), ""),
         (text.replace("\"schema\": 2", "\"schema\": 3"), "version 3"),
@@ -465,7 +472,7 @@ fn how_far_unchanged_runs_lie_apart_is_the_least_margin_from_then_on() {
         let statuses = pairs.map(|(base, new)| {
             let seen = bed.compare(path(base), path(new), &gate);
             assert!(!seen.out.contains("wider"), "{seen:?}");
-            assert!(seen.err.contains(said), "{seen:?}");
+            assert!(seen.err.contains(message), "{seen:?}");
             seen.status
         });
         assert!(statuses.contains(&Some(3)), "{text}");
@@ -473,8 +480,8 @@ fn how_far_unchanged_runs_lie_apart_is_the_least_margin_from_then_on() {
 }
 
 #[test]
-fn floors_of_metrics_that_are_not_measured_again_stay() {
-    let bed = Bed::new(restless);
+fn noise_keeps_the_floors_of_other_metrics() {
+    let bed = Bed::new(noisy);
     let noise = [
         "noise",
         "--rounds",
@@ -500,8 +507,8 @@ fn floors_of_metrics_that_are_not_measured_again_stay() {
 }
 
 #[test]
-fn noise_that_is_interrupted_keeps_its_runs_and_no_floors() {
-    let bed = Bed::new(restless);
+fn interrupted_noise_saves_its_runs_but_no_floors() {
+    let bed = Bed::new(noisy);
     fs::write(bed.path("stop.9"), "kill -INT $TOOL; sleep 60\n").unwrap();
     let tool = "TOOL=$$ exec \"$0\" noise --rounds 3 --runs 6 --on 'exec:sh agent base'";
     let mut command = bed.command(&[]);

@@ -257,13 +257,13 @@ fn a_run_of_some_metrics_does_not_hide_a_whole_one() {
     let name = name(&saved[0]);
     assert!(name.contains("Z-linux-"), "the target's name: {name}");
     let shown = bed.run(&["show", "--format", "json"]);
-    shown.expect(0, &whole.out, "is newer and was to measure only clock");
+    shown.expect(0, &whole.out, "is newer, but measured only clock");
     bed.run(&["plan"]).expect(0, &name, "is newer");
     bed.run(&["explain", "fifo.put.user"])
         .expect(2, "", "is newer");
     for command in [&["show"][..], &["plan"], &["explain", "fifo.put.user"]] {
         bed.run(&[command, &["--on", "freertos:m4"]].concat())
-            .expect(1, "", "`kernmark run --on 'freertos:m4'` makes one");
+            .expect(1, "", "make one with `kernmark run --on 'freertos:m4'`");
     }
 }
 
@@ -515,7 +515,7 @@ fn an_agent_that_the_kernel_kills_for_memory_is_said_to_be() {
 fn an_exit_status_costs_its_case_and_its_last_words_are_shown() {
     expect_breakdown(
         "cat unfinished; echo no memory >&2; exit 3",
-        "the agent ended with status 3: no memory",
+        "the agent exited with status 3: no memory",
     );
 }
 
@@ -568,10 +568,10 @@ fn a_report_that_goes_to_no_terminal_is_as_wide_as_columns_says() {
 fn what_is_no_agent_is_named() {
     let bed = Bed::new("true", &[]);
     bed.write("catalog", "hello\n");
-    bed.run(&["run"])
-        .expect(1, "", "is it an agent of kernmark?");
+    bed.run(&["run"]).expect(1, "", "is it a kernmark agent?");
     fs::remove_file(bed.path("agent")).unwrap();
-    bed.run(&["list"]).expect(1, "", "KERNMARK_AGENT names it");
+    bed.run(&["list"])
+        .expect(1, "", "it is named by KERNMARK_AGENT");
 }
 
 #[test]
@@ -639,7 +639,7 @@ fn a_run_that_cannot_be_saved_is_shown_and_is_status_1() {
     seen.expect(
         1,
         "put",
-        "the run is not saved: cannot make /proc/self/kernmark",
+        "the run is not saved: cannot create /proc/self/kernmark",
     );
 }
 
@@ -834,7 +834,11 @@ fn two_runs_on_one_machine_take_turns() {
         "",
         "another kernmark is measuring; waiting for up to 0.2 s\n",
     );
-    waited.expect(1, "", "another kernmark is measuring, also after 0.2 s");
+    waited.expect(
+        1,
+        "",
+        "another kernmark is measuring, even after a wait of 0.2 s",
+    );
     let mut beside = one(&["clock"]);
     beside.env("KERNMARK_LOCK", bed.path("another"));
     Seen::from(beside.output().unwrap()).expect(0, "read", "saved: ");

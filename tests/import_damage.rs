@@ -137,7 +137,7 @@ fn running_rtla() -> String {
 
 /// Reads and decompresses, as for a file.
 fn read(bytes: &[u8]) -> Result<Imported, Problem> {
-    let mut input = store::unpacked(bytes)?;
+    let mut input = store::decompressed(bytes)?;
     import::read(input.as_mut(), None)
 }
 
@@ -539,7 +539,7 @@ fn compressed_and_encoded_text_is_read_or_gets_a_hint() {
         .expect(1, "", "xz -dc FILE | kernmark show -");
     let half = &gzipped(&log)[..100];
     bed.show("log", half)
-        .expect(1, "", "gzip packed is cut off");
+        .expect(1, "", "gzip data is truncated or damaged");
     // A run of kernmark's own is read the same way.
     let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/export/time.run");
     let run = fs::read(run).unwrap();

@@ -257,7 +257,7 @@ fn kernel_panic_or_hang_is_reported_with_its_console() {
         bed.run(&["run", "--on", &on, "--case-timeout", silence, "semaphore"])
     };
     let seen = run("rdinit=/nonexistent", "60");
-    seen.expect(1, "", "the machine stopped before its agent was done");
+    seen.expect(1, "", "the machine stopped before its agent finished");
     seen.expect(1, "", "its console says: ");
     seen.expect(
         1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Runs side by side, as users see them; with the real FreeRTOS where its tools are here.
+//! `kernmark matrix` from the command line, with FreeRTOS if its tools are installed.
 
 // Other test programs need the rest of it.
 #[allow(dead_code)]
@@ -17,7 +17,7 @@ use std::process::Output;
 use common::{here, skipped};
 use tool::tool_in;
 
-/// A folder of a test's own, and the tool in it.
+/// A temporary folder for the tool.
 struct Bed {
     folder: tempfile::TempDir,
 }
@@ -38,7 +38,7 @@ impl Bed {
         command.output().unwrap()
     }
 
-    /// How many runs were saved.
+    /// The number of saved runs.
     fn saved(&self) -> usize {
         fs::read_dir(self.path("data/kernmark/runs")).map_or(0, Iterator::count)
     }
@@ -48,12 +48,13 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Whether FreeRTOS cannot be built and run here, which is told.
+/// Whether FreeRTOS cannot be built and run here. If so, reports `what` as skipped.
 fn lacks_freertos(what: &str) -> bool {
     let path = env::var_os("PATH").unwrap();
-    let is_there = |program: &str| env::split_paths(&path).any(|dir| dir.join(program).is_file());
+    let is_installed =
+        |program: &str| env::split_paths(&path).any(|dir| dir.join(program).is_file());
     for program in ["arm-none-eabi-gcc", "qemu-system-arm"] {
-        if !is_there(program) {
+        if !is_installed(program) {
             skipped(what, &format!("there is no {program}"));
             return true;
         }
@@ -61,7 +62,7 @@ fn lacks_freertos(what: &str) -> bool {
     false
 }
 
-/// The medians of the CSV form of a matrix, by metric and column.
+/// The medians in the CSV form of a matrix, by metric and column.
 fn medians(csv: &str) -> HashMap<(String, String), f64> {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let headers = reader.headers().unwrap().clone();
@@ -98,7 +99,7 @@ fn freertos_is_built_and_measured_in_instructions() {
     ] {
         assert!(report.contains(part), "{part} is not in\n{report}");
     }
-    // An instruction is no time, and the machine that emulates does not matter.
+    // Instructions are not time, and the host machine does not matter.
     for part in [" ns", "GHz", "governor", "cycles"] {
         assert!(!report.contains(part), "{part} is in\n{report}");
     }
@@ -130,7 +131,7 @@ fn sources_that_cannot_be_downloaded_are_explained() {
 }
 
 #[test]
-fn a_matrix_of_variants_shows_what_each_costs() {
+fn matrix_shows_the_cost_of_variants() {
     if lacks_freertos("kernmark matrix --on freertos") {
         return;
     }
@@ -158,12 +159,12 @@ fn a_matrix_of_variants_shows_what_each_costs() {
     let blocking = "semaphore.take.blocking.k_to_k";
     assert!(of(blocking, "canaries") > of(blocking, "default"));
     assert!(of(blocking, "userspace+canaries") > of(blocking, "canaries"));
-    // A system call on each side costs more than none.
+    // A system call on each side adds to the cost.
     let user = of("semaphore.take.blocking.u_to_u", "userspace+canaries");
     assert!(user > of(blocking, "userspace+canaries"));
 }
 
-/// A run of Linux: a saved stream whose numbers are time.
+/// A target whose results are in time: a saved stream.
 fn golden() -> String {
     format!("file:{}", here("tests/golden/fake.log").display())
 }
@@ -175,7 +176,7 @@ fn instructions_and_time_are_never_compared() {
     }
     let bed = Bed::new();
     let output = bed.run(&["matrix", "--on", "freertos", "--on", &golden(), "--check"]);
-    assert_eq!(output.status.code(), Some(2), "--check is not for a matrix");
+    assert_eq!(output.status.code(), Some(2), "matrix has no --check");
     let output = bed.run(&["matrix", "--on", "freertos", "--on", &golden(), "fifo"]);
     let table = text(&output.stdout);
     let words: Vec<&str> = table.split_whitespace().collect();
@@ -194,18 +195,18 @@ fn instructions_and_time_are_never_compared() {
 }
 
 #[test]
-fn what_was_measured_is_shown_when_the_next_target_fails() {
+fn results_are_shown_if_a_later_target_fails() {
     let bed = Bed::new();
     let output = bed.run(&["matrix", "--on", &golden(), "--on", "exec:exit 3"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(text(&output.stdout).contains("clock"), "{output:?}");
-    let said = text(&output.stderr);
-    assert!(said.contains("exec:exit 3"), "{said}");
-    assert_eq!(bed.saved(), 0, "what was a file is not saved again");
+    let message = text(&output.stderr);
+    assert!(message.contains("exec:exit 3"), "{message}");
+    assert_eq!(bed.saved(), 0, "a file is not saved again");
 }
 
 #[test]
-fn nothing_is_measured_when_a_column_makes_no_sense() {
+fn invalid_columns_are_rejected_before_measuring() {
     let bed = Bed::new();
     for arguments in [
         &["--on", "freertos"][..],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The published figures in `reference/`: whole, readable and true to themselves.
+//! The published figures in `reference/` are complete, well-formed and consistent.
 
 // Other test programs need the rest of it.
 #[allow(dead_code)]
@@ -25,12 +25,12 @@ fn path(name: &str) -> PathBuf {
 
 type Row = BTreeMap<String, String>;
 
-/// A CSV file whose header must be `header`; fields by column.
+/// The rows of a CSV file, by column. Its header must be `header`.
 fn read(name: &str, header: &[&str]) -> Vec<Row> {
     let text = fs::read_to_string(path("reference").join(name)).unwrap();
     assert!(
         !text.contains('`') && !text.contains('\r'),
-        "{name} is not clean"
+        "{name} has backquotes or carriage returns"
     );
     let mut lines = text
         .lines()
@@ -47,7 +47,7 @@ fn read(name: &str, header: &[&str]) -> Vec<Row> {
         .collect()
 }
 
-/// The fields of one line; a quoted field may hold commas.
+/// The fields of one line. A quoted field may contain commas.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut quoted = false;
@@ -58,7 +58,7 @@ fn fields(line: &str) -> Vec<String> {
             _ => fields.last_mut().unwrap().push(c),
         }
     }
-    assert!(!quoted, "a quote is not closed: {line}");
+    assert!(!quoted, "unclosed quote: {line}");
     fields
 }
 
@@ -126,8 +126,8 @@ fn integer(row: &Row, column: &str) -> i64 {
         .unwrap_or_else(|_| panic!("{column} is not an integer: {row:?}"))
 }
 
-/// The real values that a printed decimal can stand for, rounded or cut off.
-fn printed(text: &str) -> Range<f64> {
+/// The interval of values that print as this decimal, whether rounded or truncated.
+fn printed_interval(text: &str) -> Range<f64> {
     let value: f64 = text
         .parse()
         .unwrap_or_else(|_| panic!("not a number: {text}"));
@@ -137,7 +137,7 @@ fn printed(text: &str) -> Range<f64> {
 }
 
 #[test]
-fn a_row_has_a_key_of_its_own() {
+fn every_row_has_a_unique_key() {
     for (name, rows) in [
         ("zephyr", zephyr()),
         ("zircon", zircon()),
@@ -164,7 +164,7 @@ fn a_row_has_a_key_of_its_own() {
 }
 
 #[test]
-fn the_readme_counts_right() {
+fn readme_has_the_number_of_rows() {
     let readme = fs::read_to_string(path("reference/README.md")).unwrap();
     for (name, header) in [
         ("zephyr.csv", ZEPHYR),
@@ -182,7 +182,7 @@ fn the_readme_counts_right() {
 }
 
 #[test]
-fn ids_are_ids_and_titles_keep_what_was_printed() {
+fn ids_are_well_formed_and_titles_keep_typos() {
     let typo = "siwtch";
     assert!(zephyr().iter().any(|row| row["title"].contains(typo)));
     for row in zephyr().iter().chain(&zircon()).chain(&composite()) {
@@ -198,7 +198,7 @@ fn ids_are_ids_and_titles_keep_what_was_printed() {
 }
 
 #[test]
-fn every_dataset_has_its_provenance() {
+fn every_dataset_has_provenance() {
     let known: BTreeSet<String> = read("datasets.csv", DATASETS)
         .into_iter()
         .map(|row| {
@@ -223,10 +223,10 @@ fn clock_hz(dataset: &str) -> Option<f64> {
         .and_then(|row| row["clock_hz"].parse().ok())
 }
 
-/// Zephyr prints the mean of a sum of cycles, and the mean of that sum in
-/// nanoseconds, each cut to an integer: one frequency must fit both.
+/// Zephyr prints the mean of a sum of cycles and the mean of the same sum in nanoseconds, both
+/// truncated to integers. One frequency must fit both.
 #[test]
-fn zephyr_ticks_at_one_frequency() {
+fn zephyr_cycles_and_time_fit_one_frequency() {
     let rows = zephyr();
     let (mut least, mut most) = (0.0_f64, f64::INFINITY);
     for row in &rows {
@@ -238,7 +238,7 @@ fn zephyr_ticks_at_one_frequency() {
     let middle = f64::midpoint(least, most);
     assert!(
         (most - least) / middle < 40e-6,
-        "the rows leave {least} to {most} open"
+        "the rows allow {least} to {most}"
     );
     for row in &rows {
         let clock = clock_hz(&row["dataset"]).unwrap();
@@ -250,7 +250,7 @@ fn zephyr_ticks_at_one_frequency() {
     }
 }
 
-/// Rows of the source whose cycles and microseconds do not belong together at 2.4 GHz.
+/// Rows whose cycles and microseconds do not agree at 2.4 GHz.
 const COMPOSITE_DISAGREES: &[(&str, &str)] = &[
     (
         "composite/2007/linux-2.6.18-centos",
@@ -264,7 +264,7 @@ const COMPOSITE_DISAGREES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn composite_ticks_at_its_clock_except_where_listed() {
+fn composite_cycles_and_time_agree_except_where_listed() {
     let mut disagree = BTreeSet::new();
     let mut checked = 0;
     for row in composite()
@@ -272,8 +272,8 @@ fn composite_ticks_at_its_clock_except_where_listed() {
         .filter(|row| !row["microseconds"].is_empty())
     {
         let clock = clock_hz(&row["dataset"]).unwrap();
-        let time = printed(&row["microseconds"]);
-        let cycles = printed(&row["cycles"]);
+        let time = printed_interval(&row["microseconds"]);
+        let cycles = printed_interval(&row["cycles"]);
         let fits = cycles.start / clock * 1e6 < time.end && time.start < cycles.end / clock * 1e6;
         if !fits {
             disagree.insert((row["dataset"].clone(), row["benchmark"].clone()));
@@ -310,7 +310,7 @@ fn composite_cycles_are_a_number_or_a_range() {
     }
 }
 
-/// Bytes or items in one iteration, by name.
+/// Bytes or items per iteration, from the name of the benchmark.
 fn amount(benchmark: &str) -> Option<f64> {
     match benchmark {
         "Mmu/MapUnmap" => return Some(262_144.0),
@@ -327,7 +327,7 @@ fn amount(benchmark: &str) -> Option<f64> {
     }
 }
 
-/// A printed rate in bytes or items per second; its prefixes are powers of 1024.
+/// A printed rate in bytes or items per second. Its prefixes are powers of 1024.
 fn rate(text: &str) -> f64 {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let prefix = match text[digits.len()..].chars().next() {
@@ -340,7 +340,7 @@ fn rate(text: &str) -> f64 {
 }
 
 #[test]
-fn zircon_throughput_belongs_to_its_cpu_time() {
+fn zircon_throughput_follows_from_the_cpu_time() {
     for row in zircon() {
         for column in ["wall_nanoseconds", "cpu_nanoseconds", "iterations"] {
             assert!(integer(&row, column) > 0, "{row:?}");
@@ -350,7 +350,7 @@ fn zircon_throughput_belongs_to_its_cpu_time() {
         let Some(amount) = amount else { continue };
         let nanoseconds = amount / rate(&row["throughput"]) * 1e9;
         let printed = number(&row, "cpu_nanoseconds");
-        // Half of the last digit of each: 1 ns of the time, 1 of 100,000 of the rate.
+        // Rounding: half a nanosecond of the time, and 1e-5 of the rate.
         let slack = 0.5 + nanoseconds * 1e-5;
         assert!(
             (nanoseconds - printed).abs() <= slack,
@@ -359,7 +359,7 @@ fn zircon_throughput_belongs_to_its_cpu_time() {
     }
 }
 
-/// `improvement = 100 * (old / new - 1)` of the wall times, rounded to two decimals.
+/// `improvement = 100 * (old / new - 1)` from the wall times, rounded to two decimals.
 #[test]
 fn zircon_changes_follow_from_the_two_datasets() {
     let rows = zircon();
@@ -385,7 +385,7 @@ fn zircon_changes_follow_from_the_two_datasets() {
     assert_eq!(distinct.len(), changes.len(), "a change is listed twice");
 }
 
-/// The rows of each benchmark: its counterparts, or the one that says why there is none.
+/// The rows of each benchmark: its counterparts, or one row that says why there is none.
 fn aliases() -> BTreeMap<(String, String), Vec<Row>> {
     let mut all: BTreeMap<_, Vec<Row>> = BTreeMap::new();
     for row in read("aliases.csv", ALIASES) {
@@ -396,7 +396,7 @@ fn aliases() -> BTreeMap<(String, String), Vec<Row>> {
 }
 
 #[test]
-fn every_benchmark_has_its_counterparts_or_the_reason_why_it_has_none() {
+fn every_benchmark_has_counterparts_or_a_reason_for_none() {
     let mut published = BTreeSet::new();
     for (source, rows) in [
         ("zephyr", zephyr()),
@@ -412,7 +412,7 @@ fn every_benchmark_has_its_counterparts_or_the_reason_why_it_has_none() {
     assert_eq!(aliases.keys().cloned().collect::<BTreeSet<_>>(), published);
     for rows in aliases.values() {
         let targets: BTreeSet<&String> = rows.iter().map(|row| &row["target"]).collect();
-        assert_eq!(targets.len(), rows.len(), "a target twice: {rows:?}");
+        assert_eq!(targets.len(), rows.len(), "duplicate target: {rows:?}");
         for row in rows {
             let id = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._+".contains(c);
             assert!(row["metric"].chars().all(id), "{row:?}");
@@ -422,14 +422,14 @@ fn every_benchmark_has_its_counterparts_or_the_reason_why_it_has_none() {
                     assert_eq!((rows.len(), row["metric"].as_str()), (1, ""), "{rows:?}");
                     assert!(!row["note"].is_empty(), "no reason: {row:?}");
                 }
-                _ => panic!("no target: {row:?}"),
+                _ => panic!("unknown target: {row:?}"),
             }
         }
     }
 }
 
 #[test]
-fn the_readme_counts_what_is_measured() {
+fn readme_has_the_number_of_measured_benchmarks() {
     let readme = fs::read_to_string(path("reference/README.md")).unwrap();
     let aliases = aliases();
     for suite in ["zephyr", "zircon", "composite"] {
@@ -447,26 +447,26 @@ fn the_readme_counts_what_is_measured() {
     }
 }
 
-/// Whether a kernel thread takes part in a benchmark of Zephyr.
-fn in_kernel_mode(benchmark: &str) -> bool {
+/// Whether a benchmark of Zephyr involves a kernel thread.
+fn involves_kernel_thread(benchmark: &str) -> bool {
     let parts = ["kernel", "k_to_", "_to_k", "(K ->", "-> K)"];
     parts.iter().any(|part| benchmark.contains(part))
 }
 
 #[test]
-fn what_takes_a_kernel_thread_is_measured_in_kernel_mode() {
+fn benchmarks_with_kernel_threads_are_measured_in_kernel_mode() {
     let mut checked = 0;
     for ((source, benchmark), rows) in aliases() {
-        if source == "zephyr" && in_kernel_mode(&benchmark) {
-            let by_user_mode_alone = rows.iter().all(|row| row["target"] == "linux");
-            assert!(!by_user_mode_alone, "{benchmark}");
+        if source == "zephyr" && involves_kernel_thread(&benchmark) {
+            let only_user_mode = rows.iter().all(|row| row["target"] == "linux");
+            assert!(!only_user_mode, "{benchmark}");
             checked += 1;
         }
     }
     assert!(checked > 100, "only {checked}");
 }
 
-/// Every metric that an alias names for this Linux is in its catalog.
+/// The catalog of Linux has every metric that an alias names for it.
 #[test]
 fn aliases_name_metrics_that_exist() {
     let listed = Command::new(env!("CARGO_BIN_EXE_kernmark"))
@@ -485,14 +485,14 @@ fn aliases_name_metrics_that_exist() {
     assert!(unknown.is_empty(), "the agent has no {unknown:#?}");
 }
 
-/// A pair with an object that the port builds itself says so, and no other does.
-fn says_idiom(target: &str, catalog: &[Entry]) {
+/// Checks that an alias has a note about an idiom exactly if the port builds the object itself.
+fn check_idiom_notes(target: &str, catalog: &[Entry]) {
     let mut found = 0;
     for row in read("aliases.csv", ALIASES) {
         if row["target"] == target {
             let entry = catalog.iter().find(|e| e.metric == row["metric"]).unwrap();
-            let says = row["note"].contains("an idiom here");
-            assert_eq!(says, entry.idiom, "{row:?}");
+            let has_note = row["note"].contains("an idiom here");
+            assert_eq!(has_note, entry.idiom, "{row:?}");
             found += usize::from(entry.idiom);
         }
     }
@@ -510,10 +510,10 @@ fn coverage_marks_the_idioms_of_linux() {
         .map(|entry| entry.metric.split('.').next().unwrap())
         .collect();
     assert_eq!(objects, BTreeSet::from(["events", "fifo", "lifo", "stack"]));
-    says_idiom("linux", &catalog);
+    check_idiom_notes("linux", &catalog);
 }
 
-/// What the port to the kernel lists and skips, by its user side without the module.
+/// What the port to the Linux kernel lists and skips. Runs its user side, without the module.
 fn kernel_port(scratch_name: &str) -> Run {
     let program = scratch(scratch_name).join("skips");
     let port = here("agent/ports/linux-kernel");
@@ -539,8 +539,8 @@ fn kernel_port(scratch_name: &str) -> Run {
     session::read(succeeds(&mut Command::new(&program)).as_bytes())
 }
 
-/// Every metric that an alias names for the machine with a kernel of its own is measured there; a
-/// benchmark that it measures under the same name is not left out, or paired with another metric.
+/// `linux-vm` measures every metric that an alias names for it. If it has a metric with the name of
+/// a benchmark, the alias names that metric.
 #[test]
 fn aliases_name_metrics_that_are_measured_in_kernel_mode() {
     if cfg!(not(target_arch = "x86_64")) {
@@ -548,7 +548,7 @@ fn aliases_name_metrics_that_are_measured_in_kernel_mode() {
         return;
     }
     let run = kernel_port("linux-kernel-aliases");
-    says_idiom("linux-vm", &run.catalog);
+    check_idiom_notes("linux-vm", &run.catalog);
     let mut skips: BTreeMap<&str, bool> = BTreeMap::new();
     for metric in &run.metrics {
         let skip = matches!(metric.replicates[0].outcome, Outcome::Skipped(_));
@@ -569,9 +569,9 @@ fn aliases_name_metrics_that_are_measured_in_kernel_mode() {
     }
 }
 
-/// Every part of a cost that is named for the machine with a kernel of its own is measured there.
+/// `linux-vm` measures every part of a composition that is given for it.
 #[test]
-fn the_parts_of_a_cost_are_measured_in_kernel_mode() {
+fn parts_of_costs_are_measured_in_kernel_mode() {
     if cfg!(not(target_arch = "x86_64")) {
         skipped("compositions of linux-vm", "its port knows x86-64 only");
         return;
@@ -606,9 +606,9 @@ fn the_parts_of_a_cost_are_measured_in_kernel_mode() {
     assert!(explained.len() > 40, "{explained:?}");
 }
 
-/// What another suite does otherwise is not paired with the metric of its name.
+/// If a benchmark differs from the metric of the same name, its alias names a closer metric.
 #[test]
-fn an_operation_that_differs_is_paired_with_the_metric_that_is_alike() {
+fn differing_operations_are_aliased_to_the_closest_metric() {
     let metric = |benchmark: &str, target: &str| {
         let rows = aliases().remove(&("zephyr".to_owned(), benchmark.to_owned()));
         let row = rows
@@ -618,14 +618,14 @@ fn an_operation_that_differs_is_paired_with_the_metric_that_is_alike() {
         row.map(|row| row["metric"].clone())
     };
     for (benchmark, target, expected) in [
-        // There another thread is aborted, which does not run.
+        // Zephyr aborts another thread, which is not running.
         ("thread.abort.user.from.user", "linux", None),
         (
             "thread.abort.user.from.kernel",
             "freertos",
             Some("thread.abort.ready.user.from.kernel"),
         ),
-        // There a block of 10 bytes is freed before the next is allocated.
+        // Zephyr frees a block of 10 bytes before it allocates the next.
         (
             "heap.malloc.immediate",
             "linux",
@@ -645,7 +645,7 @@ fn an_operation_that_differs_is_paired_with_the_metric_that_is_alike() {
     }
     let faults = &aliases()[&("zircon".to_owned(), "Mmu/MapUnmapWithFaults".to_owned())];
     assert_eq!(faults[0]["metric"], "mmu.map_unmap.reads.256");
-    // An uncontended operation of a user thread is a system call there, and none on Linux.
+    // Uncontended operations of a user thread are system calls on Zephyr but not on Linux.
     for row in read("aliases.csv", ALIASES) {
         let (benchmark, target) = (&row["benchmark"], &row["target"]);
         if benchmark.contains("immediate.user") && target == "linux" {
@@ -658,9 +658,9 @@ fn an_operation_that_differs_is_paired_with_the_metric_that_is_alike() {
     }
 }
 
-/// Zephyr printed titles before it printed names: both are of the same benchmarks.
+/// Older versions of Zephyr print titles instead of names. Both must have the same counterparts.
 #[test]
-fn a_title_has_the_counterparts_of_its_name() {
+fn titles_have_the_counterparts_of_their_names() {
     let aliases = aliases();
     let counterparts = |benchmark: &str| {
         let rows = &aliases[&("zephyr".to_owned(), benchmark.to_owned())];
@@ -706,7 +706,7 @@ fn a_title_has_the_counterparts_of_its_name() {
     }
 }
 
-/// What the tool prints; it must succeed.
+/// The output of the tool, which must succeed.
 fn kernmark(arguments: &[&str]) -> String {
     succeeds(
         Command::new(env!("CARGO_BIN_EXE_kernmark"))
@@ -715,7 +715,7 @@ fn kernmark(arguments: &[&str]) -> String {
     )
 }
 
-/// The tool's status and what it says is wrong.
+/// The exit status and the error message of the tool.
 fn refused(arguments: &[&str]) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_kernmark"))
         .args(arguments)
@@ -732,7 +732,7 @@ fn records(csv: &str) -> Vec<Row> {
 }
 
 #[test]
-fn every_dataset_is_listed_with_its_rows() {
+fn datasets_are_listed_with_their_rows() {
     let listed = records(&kernmark(&["list", "--reference", "--format", "csv"]));
     let mut rows: BTreeMap<String, usize> = BTreeMap::new();
     for figure in zephyr().iter().chain(&zircon()).chain(&composite()) {
@@ -761,7 +761,7 @@ fn every_dataset_is_listed_with_its_rows() {
 }
 
 #[test]
-fn a_dataset_is_shown_digit_by_digit() {
+fn dataset_is_shown_as_published() {
     for (suite, rows) in [
         ("zephyr/latest/userspace", zephyr()),
         ("zircon/2018-01-02", zircon()),
@@ -810,7 +810,7 @@ fn a_dataset_is_shown_digit_by_digit() {
 }
 
 #[test]
-fn what_is_no_dataset_is_not_shown() {
+fn unknown_dataset_is_rejected() {
     let (status, message) = refused(&["show", "reference:zircon"]);
     assert_eq!(status, Some(2));
     assert!(message.contains("reference:zircon/2018-01-02"), "{message}");
@@ -828,9 +828,9 @@ fn what_is_no_dataset_is_not_shown() {
 const OLD: &str = "reference:zircon/2017-08-17";
 const NEW: &str = "reference:zircon/2018-01-02";
 
-/// The comparison of the two datasets repeats the published table, row by row and digit by digit.
+/// Comparing the two datasets reproduces the published table, digit by digit.
 #[test]
-fn the_published_changes_are_reproduced() {
+fn published_changes_are_reproduced() {
     let text = kernmark(&["compare", OLD, NEW, "--format", "json"]);
     let comparison: serde_json::Value = serde_json::from_str(&text).unwrap();
     let metrics = comparison["metrics"].as_array().unwrap();
@@ -842,7 +842,7 @@ fn the_published_changes_are_reproduced() {
         let metric = metrics.iter().find(|one| one["id"] == *benchmark).unwrap();
         let shown = format!("{:.2}", metric["improvement"].as_f64().unwrap());
         assert_eq!(shown, change["improvement_percent"], "{benchmark}");
-        // No test can judge one figure on each side.
+        // A single figure on each side allows no statistical test.
         assert_eq!(metric["verdict"], "inconclusive");
         for none in ["p", "low", "high"] {
             assert!(metric[none].is_null(), "{metric}");
@@ -875,7 +875,7 @@ fn the_published_changes_are_reproduced() {
     assert!(!back.contains("published improvements"), "{back}");
 }
 
-/// A saved run of Linux with three metrics, ten processes of one sample each.
+/// A saved run of Linux with three metrics, in ten processes of one sample each.
 fn small_run() -> String {
     let path = scratch("reference-compare").join("run");
     let mut lines = Vec::new();
@@ -932,14 +932,14 @@ fn small_run() -> String {
 }
 
 #[test]
-fn published_figures_are_compared_with_what_measures_the_nearest_thing() {
+fn published_figures_are_compared_with_their_counterparts() {
     let run = small_run();
     let compared = |arguments: &[&str]| -> serde_json::Value {
         let mut all = vec!["compare", NEW, &run, "--format", "json"];
         all.extend(arguments);
         serde_json::from_str(&kernmark(&all)).unwrap()
     };
-    // Without being asked to, no published figure is compared with another machine's.
+    // Without --across, figures of different machines are incomparable.
     let alike = compared(&[]);
     for metric in alike["metrics"].as_array().unwrap() {
         assert_eq!(metric["verdict"], "incomparable", "{metric}");

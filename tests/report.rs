@@ -652,7 +652,7 @@ fn a_metric_that_is_not_there_is_refused_by_name() {
 fn a_catalog_lists_what_can_be_measured() {
     assert_snapshot!("catalog_100", terminal::catalog(&entries(), &plain(100)));
     assert_snapshot!("catalog_60", terminal::catalog(&entries(), &plain(60)));
-    let counterparts = reference::counterparts_in(ALIASES).unwrap();
+    let counterparts = reference::parse_counterparts(ALIASES).unwrap();
     let elsewhere = catalog::elsewhere(&counterparts, "linux-user");
     assert_snapshot!(
         "catalog_markdown",
@@ -802,7 +802,10 @@ fn markdown_tables_keep_their_shape() {
             markdown::run(&run),
             catalog::markdown(
                 &run.catalog,
-                &catalog::elsewhere(&reference::counterparts_in(ALIASES).unwrap(), "linux-user"),
+                &catalog::elsewhere(
+                    &reference::parse_counterparts(ALIASES).unwrap(),
+                    "linux-user",
+                ),
             ),
         ];
         for page in pages {

@@ -243,11 +243,11 @@ fn failed_command_keeps_its_measurements() {
         ),
         (
             "while :; do cat boot; done",
-            "restarts in a loop: 3 starts without coming to the end",
+            "restarts in a loop: 3 starts without finishing a session",
         ),
         (
             "cat golden; echo oops >&2; exit 3",
-            "the agent ended with status 3: oops",
+            "the agent exited with status 3: oops",
         ),
     ] {
         Bed::new().expect_breakdown(&format!("exec:{script}"), reason);
@@ -259,7 +259,7 @@ fn noise_is_not_a_measurement() {
     let bed = Bed::new();
     let noise = "exec:while :; do printf 'x\\377y'; sleep 0.01; done";
     let seen = bed.measure(noise, &[]);
-    seen.expect(1, "", "bytes came within 1 s, and no record among them");
+    seen.expect(1, "", "bytes came within 1 s, but no record");
     seen.expect(1, "", "nothing was measured");
     bed.measure("exec:true", &[])
         .expect(1, "", "nothing was measured");
@@ -507,7 +507,7 @@ fn described_target_failure_is_explained() {
         (
             lingers,
             "silence = 1000",
-            "did not end within 2 s after its last record",
+            "did not exit within 2 s after its last record",
         ),
         (
             silent,
@@ -517,12 +517,12 @@ fn described_target_failure_is_explained() {
         (
             silent,
             "limit = 1",
-            "fifo.put.user: the session took longer than its limit of 1 s",
+            "fifo.put.user: the session exceeded its limit of 1 s",
         ),
         (
             "cat catalog.instructions",
             "",
-            "counts `instructions`, the description",
+            "counts `instructions`, but the target's description",
         ),
         ("cat golden", "", "unit"),
     ] {
@@ -569,11 +569,7 @@ fn missing_programs_are_named_with_their_install_command() {
         "",
     );
     let seen = bed.measure("t.toml", &[]);
-    seen.expect(
-        1,
-        "",
-        "no-such-a, no-such-b, no-such-c (in no Debian package)",
-    );
+    seen.expect(1, "", "no-such-a, no-such-b, no-such-c (not in Debian)");
     let command = "apt-get install --no-install-recommends package-a package-b\n";
     assert!(seen.err.ends_with(command), "{}", seen.err);
 }
@@ -590,14 +586,14 @@ fn failed_build_is_explained() {
         "build = [\"HERE/build\"]",
     );
     let seen = bed.measure("t.toml", &[]);
-    seen.expect(1, "", "was not built: there is no kernel here\n");
+    seen.expect(1, "", "failed: there is no kernel here\n");
     bed.script("build", "exit 0");
     bed.describe(
         "unit = \"cycles\"\ncommand = [\"AGENT\"]",
         "build = [\"HERE/build\"]\nimage = \"{out}/image\"",
     );
     bed.measure("t.toml", &[])
-        .expect(1, "", "succeeded, but did not make it");
+        .expect(1, "", "succeeded but did not create it");
     bed.describe("unit = \"cycles\"\ncommand = [\"./no-such\"]", "");
     bed.measure("t.toml", &[])
         .expect(1, "", "cannot start ./no-such");
@@ -625,7 +621,7 @@ fn inexact_emulator_is_reported() {
     seen.expect(
         0,
         "",
-        "should be exact and is not: clock.read, fifo.put.user, lifo.put.user differ",
+        "should be exact, but its replicates differ in clock.read, fifo.put.user, lifo.put.user",
     );
 }
 
@@ -719,7 +715,7 @@ fn options_and_orders_can_be_parts_of_words() {
 #[test]
 fn console_explains_why_a_machine_stopped() {
     for (end, reason) in [
-        ("exit 0", "the machine stopped before its agent was done"),
+        ("exit 0", "the machine stopped before its agent finished"),
         ("exec sleep 1000", "no sign of life for 1 s"),
     ] {
         let bed = Bed::new();
@@ -847,7 +843,7 @@ fn board_takes_orders_over_the_serial_line() {
     seen.expect(
         1,
         "",
-        "there is no /dev/no-such-line; is the board connected?",
+        "/dev/no-such-line does not exist; is the board connected?",
     );
 }
 
@@ -855,7 +851,7 @@ fn board_takes_orders_over_the_serial_line() {
 fn serial_line_failures_are_reported() {
     let bed = Bed::new();
     bed.measure("serial:/dev/null", &[])
-        .expect(1, "", "is no serial line");
+        .expect(1, "", "is not a serial line");
     let (mut board, device) = line();
     let held = hold(&device);
     let on = format!("serial:{device}");
@@ -867,7 +863,7 @@ fn serial_line_failures_are_reported() {
         board
     });
     let seen = bed.measure(&on, &[]);
-    seen.expect(1, "", "check the baud rate: 115200");
+    seen.expect(1, "", "check the baud rate: the line was read at 115200");
     let mut board = noise.join().unwrap();
     bed.measure(&on, &[]).expect(1, "", "nothing was measured");
     let start = bed.read("start");

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What several benches need.
+//! Shared by several benches: load on the machine.
 
 use std::process::{Child, Command};
 
-/// Processes that do nothing but use the CPUs; gone when dropped.
+/// Busy processes that keep the CPUs loaded. Dropping this value kills them.
 pub struct Load(Vec<Child>);
 
 impl Load {
-    /// Starts so many of them.
+    /// Starts this many of them.
     pub fn start(processes: usize) -> std::io::Result<Self> {
-        // Each looks now and then whether the bench is still there, however that ended.
+        // Each checks now and then whether the bench is still running, in case that was killed.
         const BUSY: &str = "while kill -0 $PPID; do \
              i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; done 2>/dev/null";
         (0..processes)

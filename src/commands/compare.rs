@@ -418,8 +418,8 @@ fn pair(
     let counterparts = reference::counterparts().map_err(Failure::Failed)?;
     let (there, here) = (&mut published.column.run, &mut measured.column.run);
     let pairs = reference::pairs(figures, there, here, &counterparts);
-    *there = reference::paired(mem::take(there), &pairs, |pair| &pair.id);
-    *here = reference::paired(mem::take(here), &pairs, |pair| &pair.metric);
+    *there = reference::keep_pairs(mem::take(there), &pairs, |pair| &pair.id);
+    *here = reference::keep_pairs(mem::take(here), &pairs, |pair| &pair.metric);
     Ok(pairs)
 }
 

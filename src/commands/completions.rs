@@ -328,7 +328,7 @@ fn ids() -> Vec<Fit> {
         let Some(mut target) = open(target, &options, &interrupt)? else {
             return Ok(None);
         };
-        measure::catalog(target.target.as_mut()).map_err(Failure::Failed)
+        measure::read_catalog(target.target.as_mut()).map_err(Failure::Failed)
     };
     let entries = catalog().ok().flatten().map(|catalog| catalog.entries);
     let fit = |entry: Entry| word(entry.metric, &entry.about);

@@ -14,7 +14,7 @@ use super::output::{eprint, print, style, WIDTH};
 use super::saving::Destination;
 use super::{exit, Failure, Outcome};
 use crate::base::text::{paragraph, plain};
-use crate::files::store::{Input, Part};
+use crate::files::store::{Input, PartialRun};
 use crate::import::{self, criterion, records, Imported, Problem, FORMATS};
 use crate::report::terminal;
 use crate::stream::run::Fact;
@@ -146,7 +146,7 @@ fn list_formats(path: &Path, wanted: Option<&'static import::Format>) {
 }
 
 fn save(path: &Path, stream: &[u8]) -> Result<PathBuf, String> {
-    let mut part = Part::create(path)?;
+    let mut part = PartialRun::create(path)?;
     let written = part.write_all(stream);
     part.finish(written)
 }

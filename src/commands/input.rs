@@ -29,7 +29,7 @@ pub(super) fn path_or_latest(file: Option<&Path>, on: &Spec) -> Result<PathBuf, 
 
 /// Reports the files of runs that were interrupted.
 pub(super) fn report_interrupted_runs() {
-    let parts = store::left_over();
+    let parts = store::interrupted_runs();
     if let Some((last, others)) = parts.split_last() {
         let more = match others.len() {
             0 => String::new(),

@@ -67,7 +67,8 @@ pub(super) fn list(arguments: &Arguments) -> Outcome {
     let Some(mut target) = open(target, &options, &interrupt)? else {
         return Ok(exit::INTERRUPTED);
     };
-    let Some(catalog) = measure::catalog(target.target.as_mut()).map_err(Failure::Failed)? else {
+    let Some(catalog) = measure::read_catalog(target.target.as_mut()).map_err(Failure::Failed)?
+    else {
         return Ok(exit::INTERRUPTED);
     };
     drop(progress);

@@ -13,7 +13,9 @@ use crate::{export, report};
 
 /// The published results that an argument names; `None` if it names a file.
 pub(super) fn named(argument: &Path) -> Option<Result<Reference, Failure>> {
-    let text = argument.to_str().filter(|text| Reference::is_meant(text))?;
+    let text = argument
+        .to_str()
+        .filter(|text| Reference::has_prefix(text))?;
     Some(text.parse().map_err(Failure::Usage))
 }
 

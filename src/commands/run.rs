@@ -223,7 +223,8 @@ pub(super) fn prepare<'a>(
         None
     } else {
         progress.show("reading the catalog");
-        let Some(catalog) = measure::catalog(target.target.as_mut()).map_err(Failure::Failed)?
+        let Some(catalog) =
+            measure::read_catalog(target.target.as_mut()).map_err(Failure::Failed)?
         else {
             return Ok(None);
         };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{exit, Failure};
 use crate::base::text::plain;
-use crate::files::store::{self, Part};
+use crate::files::store::{self, PartialRun};
 use crate::measure::{self, End, Measured};
 use crate::stream::run::Run;
 use crate::target::Orders;
@@ -41,7 +41,7 @@ impl Destination {
             return Ok(());
         };
         let directory = store::parent(path);
-        let part = store::part_of(path);
+        let part = store::partial_path(path);
         if path.symlink_metadata().is_ok() {
             Err(Failure::Usage(store::exists(path)))
         } else if part.symlink_metadata().is_ok() {
@@ -78,7 +78,7 @@ impl MeasuredRun {
         match self.measured.end {
             End::Interrupted => exit::INTERRUPTED,
             End::Complete if !self.is_lost && !self.measured.partial => exit::of_run(&self.run),
-            End::Complete | End::GivenUp => exit::FAILED,
+            End::Complete | End::Aborted => exit::FAILED,
         }
     }
 }
@@ -86,7 +86,7 @@ impl MeasuredRun {
 /// Receives the record stream of a run while it is measured.
 pub(super) enum Saving {
     /// A file that gets its name when the run is complete.
-    Part(Part),
+    Part(PartialRun),
     /// Standard output.
     StandardOutput(io::Stdout),
     /// Nowhere, as the user asked.
@@ -101,10 +101,12 @@ impl Saving {
     /// created.
     pub(super) fn begin(destination: &Destination, name: &str) -> Result<Self, Failure> {
         Ok(match destination {
-            Destination::File(path) => Saving::Part(Part::create(path).map_err(Failure::Failed)?),
+            Destination::File(path) => {
+                Saving::Part(PartialRun::create(path).map_err(Failure::Failed)?)
+            }
             Destination::StandardOutput => Saving::StandardOutput(io::stdout()),
             Destination::Nowhere => Saving::Nowhere(io::sink()),
-            Destination::Directory => match Part::create_in_directory(name) {
+            Destination::Directory => match PartialRun::create_in_directory(name) {
                 Ok(part) => Saving::Part(part),
                 Err(why) => {
                     eprintln!("kernmark: the run is not saved: {}", plain(&why));
@@ -143,7 +145,7 @@ impl Saving {
             };
         }
         let mut measured = measured.map_err(Failure::Failed)?;
-        measured.notices.extend(measure::inexact(&run));
+        measured.notices.extend(measure::check_determinism(&run));
         show_notices(&measured.notices);
         // The run is saved before anything is shown: if showing it fails, the result is not lost.
         let has_no_file = matches!(self, Saving::Lost(_));

@@ -11,15 +11,15 @@ use crate::base::interrupt::Interrupt;
 use crate::base::text::plain;
 use crate::files::store;
 use crate::machine::{self, Machine};
-use crate::measure::lock::{self, Turn, Waited};
+use crate::measure::lock::{self, Acquisition, Lock};
 use crate::measure::progress::Progress;
 use crate::stream::run::Fact;
 use crate::target::described::{self, Described};
 use crate::target::exec::Exec;
-use crate::target::file::Saved;
+use crate::target::file::StreamFile;
 use crate::target::host::Host;
 use crate::target::serial::Serial;
-use crate::target::spec::{Description, Spec};
+use crate::target::spec::{DescriptionLocation, Spec};
 use crate::target::Target;
 
 /// How long an agent may stay silent before it counts as hung.
@@ -65,8 +65,10 @@ impl ResolvedTarget {
         };
         let choice = &plan.chosen.choice;
         let target = match &choice.target {
-            Description::Named(name) => name.as_str().into(),
-            Description::File(path) => path.file_stem().unwrap_or_default().to_string_lossy(),
+            DescriptionLocation::Named(name) => name.as_str().into(),
+            DescriptionLocation::File(path) => {
+                path.file_stem().unwrap_or_default().to_string_lossy()
+            }
         };
         let variants = choice.variants.join("+");
         let parts = [&*target, &plan.chosen.board, &variants];
@@ -165,7 +167,7 @@ pub(super) fn open<'a>(
             (Box::new(exec), Kind::Exec, named)
         }
         ResolvedTarget::File(path) => {
-            let saved = Saved::new(path, options.sessions, silence, interrupt);
+            let saved = StreamFile::new(path, options.sessions, silence, interrupt);
             (Box::new(saved), Kind::File, named)
         }
     };
@@ -200,7 +202,7 @@ pub(super) fn lock_machine(
     wait: Option<Duration>,
     interrupt: &Interrupt,
     progress: &Progress,
-) -> Result<Option<Vec<Turn>>, Failure> {
+) -> Result<Option<Vec<Lock>>, Failure> {
     if !target.is_here {
         return Ok(Some(Vec::new()));
     }
@@ -212,9 +214,9 @@ pub(super) fn lock_machine(
             limit.as_secs_f64()
         );
     };
-    match lock::take(limit, interrupt, &mut waiting).map_err(Failure::Failed)? {
-        Waited::Ours(turn) => Ok(Some(vec![turn])),
-        Waited::Unguarded(why) => {
+    match lock::acquire(limit, interrupt, &mut waiting).map_err(Failure::Failed)? {
+        Acquisition::Acquired(lock) => Ok(Some(vec![lock])),
+        Acquisition::Unavailable(why) => {
             progress.clear();
             eprintln!(
                 "kernmark: cannot keep another kernmark from measuring at the same time: {}",
@@ -222,7 +224,7 @@ pub(super) fn lock_machine(
             );
             Ok(Some(Vec::new()))
         }
-        Waited::Interrupted => Ok(None),
+        Acquisition::Interrupted => Ok(None),
     }
 }
 

@@ -11,7 +11,7 @@ use super::output::print;
 use super::{exit, Failure, Outcome};
 use crate::base::text::plain;
 use crate::target::described::{find, names};
-use crate::target::spec::Description;
+use crate::target::spec::DescriptionLocation;
 
 impl Choice for TargetsFormat {
     const JSON: Self = TargetsFormat::Json;
@@ -72,7 +72,7 @@ pub(super) fn targets(arguments: &Arguments) -> Outcome {
     let mut status = exit::OK;
     let mut all = Vec::new();
     for name in names() {
-        match find(&Description::Named(name)) {
+        match find(&DescriptionLocation::Named(name)) {
             Ok(found) => all.push(target(found.name, found.description)),
             Err(why) => {
                 eprintln!("kernmark: {}", plain(&why));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The published figures of other suites, `reference/` in the repository, which the tool has with
-//! it: what they measured, and which metrics here measure the nearest thing.
+//! The published figures of other suites. Reads the CSV files of `reference/`, which are embedded
+//! in the program; returns their datasets and figures, also as runs, and the metrics here that
+//! measure the closest operation.
 //!
-//! A dataset is named by a path, `zircon/2018-01-02`; the start of a path, `zephyr/latest`, names
-//! all datasets below it, and its first part is the suite.
+//! The name of a dataset is a path, such as `zircon/2018-01-02`. The start of a path, such as
+//! `zephyr/latest`, names all datasets below it. The first part of a path is the suite.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,17 +19,17 @@ use crate::stream::filter;
 use crate::stream::run::IMPORTED;
 use crate::stream::run::{Clock, Fact, Metric, Run, Stat, Unit};
 
-/// What comes before a name.
+/// The prefix of a name on the command line.
 const PREFIX: &str = "reference:";
 
-/// The suites: name, and figures as CSV.
+/// The suites: the name of each, and its figures as CSV.
 const SUITES: [(&str, &str); 3] = [
     ("zephyr", include_str!("../../reference/zephyr.csv")),
     ("zircon", include_str!("../../reference/zircon.csv")),
     ("composite", include_str!("../../reference/composite.csv")),
 ];
 
-/// What the run of a dataset is read from; no file has it.
+/// The format of a run that is made from a dataset. No file has this format.
 static FORMAT: import::Format = import::Format {
     name: "reference",
     about: "published figures",
@@ -41,30 +42,30 @@ const DATASETS: &str = include_str!("../../reference/datasets.csv");
 const ALIASES: &str = include_str!("../../reference/aliases.csv");
 const CHANGES: &str = include_str!("../../reference/zircon_change.csv");
 
-/// Figures that were taken together, and where they come from. What the source does not tell is
-/// empty or `not stated`.
+/// A set of figures that were measured together, with their provenance. What the source does not
+/// say is empty or `not stated`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Dataset {
-    /// Its path: `zephyr/latest/userspace`.
+    /// Its path, such as `zephyr/latest/userspace`.
     #[serde(rename = "dataset")]
     pub name: String,
     /// Where it was published.
     pub source: String,
-    /// What was measured, with its version.
+    /// The system that was measured, with its version.
     pub system: String,
-    /// How that was built and run.
+    /// How the system was built and run.
     pub configuration: String,
-    /// What it ran on.
+    /// The machine that it ran on.
     pub machine: String,
-    /// What of the samples a figure is.
+    /// The statistic of the samples, such as the mean.
     pub statistic: String,
     /// Cycles per second.
     pub clock_hz: Option<u64>,
-    /// Where that frequency comes from, or what the figures are in place of cycles.
+    /// The source of that frequency, or the unit of figures that are not in cycles.
     pub clock_basis: String,
 }
 
-/// A number as it was published: also a range, `162-166`.
+/// A number as it was published. It may be a range, such as `162-166`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Published {
@@ -74,7 +75,7 @@ pub struct Published {
 }
 
 impl Published {
-    /// As it was published.
+    /// The published text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -86,14 +87,14 @@ impl Published {
         f64::midpoint(self.low, self.high)
     }
 
-    /// The ends of the range; `None` of a single number.
+    /// The ends of the range; `None` for a single number.
     #[must_use]
     pub fn range(&self) -> Option<(f64, f64)> {
         (self.low < self.high).then_some((self.low, self.high))
     }
 
-    /// The numbers that are printed like this one when they are rounded.
-    fn rounded_to_it(&self) -> (f64, f64) {
+    /// The interval of numbers that round to this one.
+    fn rounding_interval(&self) -> (f64, f64) {
         let decimals = self.text.split_once('.').map_or(0, |(_, tail)| tail.len());
         let half = (0..decimals).fold(0.5, |half, _| half / 10.0);
         (self.low - half, self.high + half)
@@ -118,39 +119,39 @@ impl TryFrom<String> for Published {
     }
 }
 
-/// A published figure: what one benchmark of a dataset measured, as it was published.
+/// A published figure: the result of one benchmark of a dataset.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Figure {
-    /// The path of the dataset that it is part of.
+    /// The path of its dataset.
     pub dataset: String,
-    /// What its source calls it.
+    /// The name of the benchmark in its source.
     pub benchmark: String,
-    /// Which of the rows of that benchmark it is, from 1.
+    /// The number of its row among the rows of that benchmark, from 1.
     pub row: u32,
-    /// What is printed beside it.
+    /// The title in its source.
     pub title: String,
-    /// Cycles of one operation.
+    /// Cycles per operation.
     #[serde(default)]
     pub cycles: Option<Published>,
-    /// Nanoseconds of one operation.
+    /// Nanoseconds per operation.
     #[serde(default, alias = "wall_nanoseconds")]
     pub nanoseconds: Option<Published>,
-    /// Microseconds of one operation.
+    /// Microseconds per operation.
     #[serde(default)]
     pub microseconds: Option<Published>,
-    /// Nanoseconds of CPU time of one operation.
+    /// Nanoseconds of CPU time per operation.
     #[serde(default)]
     pub cpu_nanoseconds: Option<Published>,
-    /// Operations that it is the mean of.
+    /// The number of operations that it is the mean of.
     #[serde(default)]
     pub iterations: Option<u64>,
-    /// What one operation moves per second of CPU time.
+    /// Bytes or items per second of CPU time, as published.
     #[serde(default)]
     pub throughput: Option<String>,
 }
 
 impl Figure {
-    /// The benchmark's name, and after a `#` which of its rows it is, from the second on.
+    /// The name of the benchmark. From its second row on, `#` and the number of the row follow.
     #[must_use]
     pub fn name(&self) -> String {
         match self.row {
@@ -159,19 +160,19 @@ impl Figure {
         }
     }
 
-    /// Nanoseconds of one operation, where a time was published.
+    /// Nanoseconds per operation, if a time was published.
     #[must_use]
     pub fn time(&self) -> Option<f64> {
-        let short = self.nanoseconds.as_ref().map(Published::value);
-        short.or_else(|| Some(self.microseconds.as_ref()?.value() * 1000.0))
+        let nanoseconds = self.nanoseconds.as_ref().map(Published::value);
+        nanoseconds.or_else(|| Some(self.microseconds.as_ref()?.value() * 1000.0))
     }
 
-    /// What it is in the run of its dataset; `clock_hz` is the dataset's.
+    /// Its row in the run of its dataset. `clock_hz` is the frequency of that dataset.
     fn row(&self, clock_hz: Option<u64>) -> Result<Row, String> {
         let time = self.time();
         let (value, range) = match (&self.cycles, clock_hz, time) {
             (Some(cycles), Some(_), _) => (cycles.value(), cycles.range()),
-            (_, None, Some(time)) => (time * TICKS_OF_A_NANOSECOND, None),
+            (_, None, Some(time)) => (time * TICKS_PER_NANOSECOND, None),
             _ => {
                 return Err(format!(
                     "{}: {} has no figure in the dataset's clock",
@@ -181,7 +182,7 @@ impl Figure {
         };
         let range_text = self.cycles.as_ref().filter(|_| range.is_some());
         let range_text =
-            range_text.map(|c| format!("; published as {}, the middle stands for it", c.text()));
+            range_text.map(|c| format!("; published as {}, shown as its middle", c.text()));
         Ok(Row {
             about: format!("{}{}", self.title, range_text.unwrap_or_default()),
             nanoseconds: time,
@@ -201,68 +202,68 @@ impl Figure {
 }
 
 /// Ticks of [`picosecond_clock`] in a nanosecond.
-const TICKS_OF_A_NANOSECOND: f64 = 1000.0;
+const TICKS_PER_NANOSECOND: f64 = 1000.0;
 
-/// A metric that measures the nearest thing to a benchmark of another suite, or
-/// that there is none.
+/// A benchmark of another suite and the metric here that measures the closest operation, if there
+/// is one.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Counterpart {
-    /// The suite: `zephyr`, `zircon` ...
+    /// The suite, such as `zephyr`.
     #[serde(rename = "dataset")]
     pub suite: String,
-    /// What it is called there.
+    /// The name of the benchmark in that suite.
     pub benchmark: String,
-    /// What measures it here: `linux`, `linux-vm`; empty when nothing does.
+    /// The target that measures it here, such as `linux-vm`; empty if none does.
     pub target: String,
-    /// The metric; empty when there is none.
+    /// The metric; empty if there is none.
     pub metric: String,
-    /// How the two differ, empty when they do not; or why there is none.
+    /// How the two differ, empty if they do not; or why there is no metric.
     pub note: String,
 }
 
-/// What `reference:NAME` names: a dataset, or all datasets below a path.
+/// A `reference:NAME` argument: names a dataset, or all datasets below a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     path: String,
 }
 
 impl Reference {
-    /// Whether a text is meant to name published figures, and not a file.
+    /// Whether an argument names published figures and not a file.
     #[must_use]
-    pub fn is_meant(text: &str) -> bool {
+    pub fn has_prefix(text: &str) -> bool {
         text.starts_with(PREFIX)
     }
 
-    /// What a path names.
+    /// The reference with this path.
     ///
     /// # Errors
     ///
-    /// Nothing: what there is instead.
+    /// There is no such dataset. The message lists the known ones.
     pub fn named(path: &str) -> Result<Self, String> {
-        let known = names(&datasets()?);
+        let known = valid_names(&datasets()?);
         if known.iter().any(|name| name == path) {
             let path = path.to_owned();
             return Ok(Reference { path });
         }
         let names: Vec<&str> = known.iter().map(String::as_str).collect();
         Err(format!(
-            "{PREFIX} is followed by one of {}{}",
+            "there is no dataset `{path}`; there are: {}{}",
             names.join(", "),
             filter::suggestion(path, &names)
         ))
     }
 
-    /// The suite: `zephyr`, `zircon` ...
+    /// The suite, such as `zephyr`.
     #[must_use]
     pub fn suite(&self) -> &str {
         first_part(&self.path)
     }
 
-    /// The datasets that it names, in the order of the data.
+    /// The datasets that it names, in file order.
     ///
     /// # Errors
     ///
-    /// The data is broken.
+    /// The embedded data is invalid.
     pub fn datasets(&self) -> Result<Vec<Dataset>, String> {
         let mut all = datasets()?;
         all.retain(|dataset| is_below(&self.path, &dataset.name));
@@ -273,38 +274,41 @@ impl Reference {
     ///
     /// # Errors
     ///
-    /// It names several: which; or the data is broken.
+    /// It names several datasets, or the embedded data is invalid.
     pub fn dataset(&self) -> Result<Dataset, String> {
         let mut all = self.datasets()?;
         if all.len() == 1 {
             return Ok(all.remove(0));
         }
-        let names: Vec<String> = all.iter().map(|one| one.reference().to_string()).collect();
+        let names: Vec<String> = all
+            .iter()
+            .map(|dataset| dataset.reference().to_string())
+            .collect();
         Err(format!(
-            "{self} names {}, one is needed: {}",
+            "{self} names {}; choose one: {}",
             plural(all.len() as u64, "dataset"),
             names.join(", ")
         ))
     }
 
-    /// The figures that it names, in the order of the data.
+    /// The figures that it names, in file order.
     ///
     /// # Errors
     ///
-    /// The data is broken.
+    /// The embedded data is invalid.
     pub fn figures(&self) -> Result<Vec<Figure>, String> {
         let suite = SUITES.iter().find(|(name, _)| *name == self.suite());
         let (name, csv) = suite.ok_or_else(|| format!("there is no suite {}", self.suite()))?;
-        let mut figures = figures_in(name, csv)?;
+        let mut figures = parse_figures(name, csv)?;
         figures.retain(|figure| is_below(&self.path, &figure.dataset));
         Ok(figures)
     }
 
-    /// The dataset that it names as a run of one session.
+    /// The dataset that it names, as a run with one session.
     ///
     /// # Errors
     ///
-    /// It names several datasets, or the data is broken.
+    /// It names several datasets, or the embedded data is invalid.
     pub fn run(&self) -> Result<Run, String> {
         let imported = Imported {
             format: &FORMAT,
@@ -314,11 +318,11 @@ impl Reference {
         Ok(records::run(imported, &facts))
     }
 
-    /// The dataset that it names as what one process or boot of another tool told.
+    /// The dataset that it names, as imported results of one process or boot.
     ///
     /// # Errors
     ///
-    /// It names several datasets, or the data is broken.
+    /// It names several datasets, or the embedded data is invalid.
     pub fn source(&self) -> Result<Source, String> {
         let dataset = self.dataset()?;
         let clock = match dataset.clock_hz {
@@ -361,7 +365,7 @@ impl FromStr for Reference {
     fn from_str(text: &str) -> Result<Self, String> {
         let Some(path) = text.strip_prefix(PREFIX) else {
             let known = Reference::named(text)?;
-            return Err(format!("it is written {known}"));
+            return Err(format!("write it as {known}"));
         };
         Reference::named(path)
     }
@@ -374,7 +378,7 @@ impl fmt::Display for Reference {
 }
 
 impl Dataset {
-    /// What was measured and how it was configured; empty when neither is told.
+    /// The system and its configuration; empty if neither is known.
     #[must_use]
     pub fn subject(&self) -> String {
         let parts = [self.system.as_str(), self.configuration.as_str()];
@@ -382,7 +386,7 @@ impl Dataset {
         known.join("; ")
     }
 
-    /// What names it.
+    /// The reference that names it.
     #[must_use]
     pub fn reference(&self) -> Reference {
         Reference {
@@ -395,14 +399,14 @@ fn first_part(path: &str) -> &str {
     path.split_once('/').map_or(path, |(first, _)| first)
 }
 
-/// Whether a dataset is the one of a path, or one below it.
+/// Whether a dataset is at this path or below it.
 fn is_below(path: &str, dataset: &str) -> bool {
     let rest = dataset.strip_prefix(path);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// All that can be named: the datasets and the starts of their paths, each before what is below it.
-fn names(datasets: &[Dataset]) -> Vec<String> {
+/// All valid names: the datasets and the starts of their paths, each before those below it.
+fn valid_names(datasets: &[Dataset]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for dataset in datasets {
         let name = &dataset.name;
@@ -417,69 +421,70 @@ fn names(datasets: &[Dataset]) -> Vec<String> {
     names
 }
 
-/// All datasets, in the order of the data.
+/// All datasets, in file order.
 ///
 /// # Errors
 ///
-/// The data is broken.
+/// The embedded data is invalid.
 pub fn datasets() -> Result<Vec<Dataset>, String> {
-    rows("datasets", DATASETS)
+    parse_csv("datasets", DATASETS)
 }
 
-fn figures_in(suite: &str, csv: &str) -> Result<Vec<Figure>, String> {
-    rows(suite, csv)
+fn parse_figures(suite: &str, csv: &str) -> Result<Vec<Figure>, String> {
+    parse_csv(suite, csv)
 }
 
-/// The counterparts of all benchmarks, in the order of the data.
+/// The counterparts of all benchmarks, in file order.
 ///
 /// # Errors
 ///
-/// The data is broken.
+/// The embedded data is invalid.
 pub fn counterparts() -> Result<Vec<Counterpart>, String> {
-    counterparts_in(ALIASES)
+    parse_counterparts(ALIASES)
 }
 
-/// The same of a text: columns `dataset`, `benchmark`, `target`, `metric`, `note`.
+/// Parses counterparts from CSV with the columns `dataset`, `benchmark`, `target`, `metric`,
+/// `note`.
 ///
 /// # Errors
 ///
-/// A column is missing, or a row has another number of fields: which, and where.
-pub fn counterparts_in(csv: &str) -> Result<Vec<Counterpart>, String> {
-    rows("aliases", csv)
+/// A column is missing, or a row has the wrong number of fields. The message says which and where.
+pub fn parse_counterparts(csv: &str) -> Result<Vec<Counterpart>, String> {
+    parse_csv("aliases", csv)
 }
 
-/// The target by which the data knows the port of an agent.
+/// The name of an agent's port in the `target` column; `None` if the data does not have it.
 #[must_use]
 pub fn target(port: &str) -> Option<&'static str> {
     match port {
         "linux-user" => Some("linux"),
         "linux-kernel" => Some("linux-vm"),
-        "freertos" => Some(WITH_OBJECTS),
+        "freertos" => Some(NATIVE_OBJECTS),
         _ => None,
     }
 }
 
-/// The target that stands for every port that the counterparts do not know: a kernel that has the
-/// objects of the other suite. Its metrics are also the benchmarks of their name, where the
-/// counterparts do not say otherwise.
-pub const WITH_OBJECTS: &str = "freertos";
+/// The target for all ports that the data does not have: a kernel with native objects like those of
+/// the other suite. If no counterpart is given for a benchmark, it is compared with the metric of
+/// the same name.
+pub const NATIVE_OBJECTS: &str = "freertos";
 
-/// A benchmark beside the metric of a run that measures the nearest thing.
+/// A benchmark and the metric of a run that measures the closest operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The id of the benchmark in the run of its dataset.
     pub id: String,
-    /// What its source calls it.
+    /// The name of the benchmark in its source.
     pub benchmark: String,
     /// The metric.
     pub metric: String,
-    /// How the two differ; empty when they do not.
+    /// How the two differ; empty if they do not.
     pub note: String,
 }
 
-/// Which metrics of a run measure the benchmarks of a dataset: those that the counterparts of the
-/// run's target name, and for [`WITH_OBJECTS`] those of the same name. `published` is the run of
-/// these figures.
+/// Pairs the benchmarks of a dataset with the metrics of a run that measure them: with the
+/// counterparts for the run's target or, for [`NATIVE_OBJECTS`], the metrics of the same name.
+/// `published` is the run made from `figures`.
 #[must_use]
 pub fn pairs(
     figures: &[Figure],
@@ -487,19 +492,22 @@ pub fn pairs(
     run: &Run,
     counterparts: &[Counterpart],
 ) -> Vec<Pair> {
-    let target = run.sessions.first().and_then(|one| target(&one.port));
-    let target = target.unwrap_or(WITH_OBJECTS);
+    let target = run
+        .sessions
+        .first()
+        .and_then(|session| target(&session.port));
+    let target = target.unwrap_or(NATIVE_OBJECTS);
     let has = |id: &str| run.metrics.iter().any(|metric| metric.id == id);
     let pair = |(figure, metric): (&Figure, &Metric)| {
         let benchmark = &figure.benchmark;
-        let known = counterparts.iter().find(|one| {
-            one.suite == first_part(&figure.dataset)
-                && one.benchmark == *benchmark
-                && one.target == target
+        let counterpart = counterparts.iter().find(|counterpart| {
+            counterpart.suite == first_part(&figure.dataset)
+                && counterpart.benchmark == *benchmark
+                && counterpart.target == target
         });
-        let (metric_here, note) = match known {
-            Some(known) => (&known.metric, known.note.as_str()),
-            None if target == WITH_OBJECTS => (benchmark, ""),
+        let (metric_here, note) = match counterpart {
+            Some(counterpart) => (&counterpart.metric, counterpart.note.as_str()),
+            None if target == NATIVE_OBJECTS => (benchmark, ""),
             None => return None,
         };
         has(metric_here).then(|| Pair {
@@ -509,7 +517,7 @@ pub fn pairs(
             note: note.to_owned(),
         })
     };
-    // Its metrics are the figures, in their order.
+    // The metrics of `published` are the figures, in the same order.
     figures
         .iter()
         .zip(&published.metrics)
@@ -517,21 +525,22 @@ pub fn pairs(
         .collect()
 }
 
-/// A run with the metrics of these pairs alone, under the ids that `name` takes from each.
+/// A run with only the metrics of these pairs. `name` says which field of a pair is the metric's id
+/// in `run`. In the result, the metric has the id of the pair.
 #[must_use]
-pub fn paired(mut run: Run, pairs: &[Pair], name: fn(&Pair) -> &str) -> Run {
+pub fn keep_pairs(mut run: Run, pairs: &[Pair], name: fn(&Pair) -> &str) -> Run {
     let metric = |pair: &Pair| {
-        let known = run.metrics.iter().find(|metric| metric.id == name(pair))?;
+        let metric = run.metrics.iter().find(|metric| metric.id == name(pair))?;
         Some(Metric {
             id: pair.id.clone(),
-            ..known.clone()
+            ..metric.clone()
         })
     };
     run.metrics = pairs.iter().filter_map(metric).collect();
     run
 }
 
-/// How much less a benchmark takes in `to` than in `from`, as it was published.
+/// A published change of a benchmark between two datasets.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Change {
     /// The path of the earlier dataset.
@@ -544,40 +553,39 @@ pub struct Change {
     pub improvement_percent: String,
 }
 
-/// The changes that were published, in the order of the data.
+/// The published changes, in file order.
 ///
 /// # Errors
 ///
-/// The data is broken.
+/// The embedded data is invalid.
 pub fn changes() -> Result<Vec<Change>, String> {
-    rows("zircon_change", CHANGES)
+    parse_csv("zircon_change", CHANGES)
 }
 
-/// How much faster something became, per cent, as Zircon publishes it: 100 is twice as fast, and
-/// what takes twice as long has -50.
+/// The speed-up in per cent, as Zircon publishes it: 100 is twice as fast, -50 is half as fast.
 #[must_use]
 pub fn improvement(from: f64, to: f64) -> f64 {
     100.0 * (from / to - 1.0)
 }
 
-/// An improvement as it is published: per cent with two decimals.
+/// An improvement in per cent with two decimals, as published.
 #[must_use]
 pub fn improvement_text(improvement: f64) -> String {
     format!("{improvement:.2}")
 }
 
-/// How the changes that were published between two datasets agree with their figures.
+/// Whether the published changes between two datasets agree with the published figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// How many changes were published.
     pub published: usize,
-    /// Why those do not follow from the figures that do not.
+    /// The changes that do not follow from the figures, and why.
     pub contradictions: Vec<String>,
 }
 
 impl Agreement {
-    /// Whether each published change between two datasets follows from the first row of its
-    /// benchmark in both.
+    /// Checks whether each published change follows from the first row of its benchmark in both
+    /// datasets.
     #[must_use]
     pub fn of(changes: &[Change], from: &[Figure], to: &[Figure]) -> Self {
         let is_between = |change: &&Change| {
@@ -594,7 +602,7 @@ impl Agreement {
         }
     }
 
-    /// It in a sentence; `None` when no change was published.
+    /// The result in a sentence; `None` if no change was published.
     #[must_use]
     pub fn sentence(&self) -> Option<String> {
         let all = plural(self.published as u64, "published improvement");
@@ -610,7 +618,7 @@ impl Agreement {
     }
 }
 
-/// Why a published change does not follow from the figures; `None` when it does.
+/// Why a published change does not follow from the figures; `None` if it does.
 fn contradiction(change: &Change, from: &[Figure], to: &[Figure]) -> Option<String> {
     let benchmark = &change.benchmark;
     let find = |figures: &[Figure], dataset: &str| {
@@ -618,7 +626,7 @@ fn contradiction(change: &Change, from: &[Figure], to: &[Figure]) -> Option<Stri
             .iter()
             .find(|f| f.dataset == dataset && f.benchmark == *benchmark);
         let time = found.and_then(|figure| figure.nanoseconds.clone());
-        time.ok_or_else(|| format!("{benchmark}: {dataset} has no time of it"))
+        time.ok_or_else(|| format!("{benchmark}: {dataset} has no time for it"))
     };
     let (from, to) = match (find(from, &change.from), find(to, &change.to)) {
         (Ok(from), Ok(to)) => (from, to),
@@ -628,9 +636,9 @@ fn contradiction(change: &Change, from: &[Figure], to: &[Figure]) -> Option<Stri
     if derived == change.improvement_percent {
         return None;
     }
-    let ((least, most), (to_least, to_most)) = (from.rounded_to_it(), to.rounded_to_it());
+    let ((least, most), (to_least, to_most)) = (from.rounding_interval(), to.rounding_interval());
     Some(format!(
-        "{benchmark}: published {}, but {} to {} is {derived}, and their rounding allows {} to {}",
+        "{benchmark}: published {}, but {} to {} gives {derived}, and rounding allows {} to {}",
         change.improvement_percent,
         from.text(),
         to.text(),
@@ -639,7 +647,8 @@ fn contradiction(change: &Change, from: &[Figure], to: &[Figure]) -> Option<Stri
     ))
 }
 
-pub(crate) fn rows<T: DeserializeOwned>(name: &str, csv: &str) -> Result<Vec<T>, String> {
+/// Parses CSV with a header. `name` is the file's name without its extension.
+pub(crate) fn parse_csv<T: DeserializeOwned>(name: &str, csv: &str) -> Result<Vec<T>, String> {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let rows: Result<Vec<T>, csv::Error> = reader.deserialize().collect();
     rows.map_err(|error| format!("reference/{name}.csv: {error}"))
@@ -654,9 +663,9 @@ mod tests {
     }
 
     #[test]
-    fn counterparts_are_read_by_the_names_of_the_columns() {
+    fn counterparts_are_parsed_by_column_names() {
         let text = "note,metric,target,benchmark,dataset\n\"a, b\",m.x,linux,B/1,zircon\n";
-        let all = counterparts_in(text).unwrap();
+        let all = parse_counterparts(text).unwrap();
         let expected = Counterpart {
             suite: "zircon".to_owned(),
             benchmark: "B/1".to_owned(),
@@ -668,31 +677,31 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_table_is_refused_by_what_is_wrong() {
-        let missing = counterparts_in("dataset,benchmark,target,note\na,b,c,d\n").unwrap_err();
+    fn invalid_tables_are_rejected_with_the_reason() {
+        let missing = parse_counterparts("dataset,benchmark,target,note\na,b,c,d\n").unwrap_err();
         assert!(missing.contains("aliases.csv") && missing.contains("`metric`"));
-        let short = counterparts_in("dataset,benchmark,target,metric,note\na,b\n").unwrap_err();
+        let short = parse_counterparts("dataset,benchmark,target,metric,note\na,b\n").unwrap_err();
         assert!(short.contains("line: 2"), "{short}");
         let head = "dataset,benchmark,row,title,cycles\n";
         for cycles in ["1x", "-3", "5-4", "1-2-3", "1e3", "inf"] {
-            let error = figures_in("s", &format!("{head}d,b,1,t,{cycles}\n")).unwrap_err();
+            let error = parse_figures("s", &format!("{head}d,b,1,t,{cycles}\n")).unwrap_err();
             assert!(error.contains(&format!("`{cycles}`")), "{error}");
             assert!(error.contains("line: 2"), "{error}");
         }
     }
 
     #[test]
-    fn figures_are_read_as_they_were_published() {
+    fn figures_keep_the_published_text() {
         let text = "dataset,benchmark,row,title,cycles,microseconds\n\
                     s/d,a,1,A,162-166,\ns/d,b,1,B,4448.927,1.97\ns/d,b,2,B,7,\n";
-        let figures = figures_in("s", text).unwrap();
+        let figures = parse_figures("s", text).unwrap();
         let cycles: Vec<&Published> = figures.iter().filter_map(|f| f.cycles.as_ref()).collect();
         assert_eq!((cycles[0].text(), cycles[0].value()), ("162-166", 164.0));
         assert_eq!(cycles[0].range(), Some((162.0, 166.0)));
         assert_eq!((cycles[1].text(), cycles[1].range()), ("4448.927", None));
         let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
         assert!(close(figures[1].time().unwrap(), 1970.0));
-        let (low, high) = cycles[1].rounded_to_it();
+        let (low, high) = cycles[1].rounding_interval();
         assert!(close(low, 4448.9265) && close(high, 4448.9275));
         let names: Vec<String> = figures.iter().map(Figure::name).collect();
         assert_eq!(names, ["a", "b", "b#2"]);
@@ -700,7 +709,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_names_a_dataset_or_all_below_it() {
+    fn path_names_a_dataset_or_all_below_it() {
         let count = |text: &str| reference(text).datasets().unwrap().len();
         assert_eq!(count("reference:zephyr"), 8);
         assert_eq!(count("reference:zephyr/latest"), 4);
@@ -726,19 +735,19 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_that_is_none_is_refused_with_those_that_there_are() {
+    fn unknown_reference_is_rejected_with_the_known_ones() {
         let refused = |text: &str| text.parse::<Reference>().unwrap_err();
-        assert_eq!(refused("zephyr"), "it is written reference:zephyr");
+        assert_eq!(refused("zephyr"), "write it as reference:zephyr");
         let message = refused("reference:zefyr");
         let dataset = "composite/2007/linux-2.6.22";
         assert_eq!(message.matches(dataset).count(), 1, "{message}");
         assert!(message.ends_with("; did you mean zephyr?"), "{message}");
         assert!(refused("").contains("composite"));
-        assert!(refused("reference:zephyr/").contains("one of"));
+        assert!(refused("reference:zephyr/").contains("there are: "));
     }
 
     #[test]
-    fn every_dataset_is_a_source_with_all_of_its_rows() {
+    fn every_dataset_becomes_a_source_with_all_rows() {
         for dataset in datasets().unwrap() {
             let reference = dataset.reference();
             let source = reference.source().unwrap();
@@ -797,7 +806,7 @@ mod tests {
     }
 
     #[test]
-    fn a_published_change_that_does_not_follow_is_named() {
+    fn contradictory_published_change_is_named() {
         let [from, mut to] = zircon();
         let mut changes = changes().unwrap();
         changes[1].improvement_percent = "17.81".to_owned();
@@ -807,9 +816,9 @@ mod tests {
         assert_eq!(
             agreement.contradictions,
             [
-                "Channel/Write/64: published 17.81, but 728 to 618 is 17.80, and their rounding \
-                 allows 17.62 to 17.98",
-                "Event/Close: zircon/2018-01-02 has no time of it"
+                "Channel/Write/64: published 17.81, but 728 to 618 gives 17.80, and rounding allows \
+                 17.62 to 17.98",
+                "Event/Close: zircon/2018-01-02 has no time for it"
             ]
         );
         let sentence = agreement.sentence().unwrap();
@@ -820,7 +829,7 @@ mod tests {
     }
 
     #[test]
-    fn an_improvement_is_of_the_speed() {
+    fn improvement_is_a_change_of_speed() {
         assert_eq!(improvement_text(improvement(200.0, 100.0)), "100.00");
         assert_eq!(improvement_text(improvement(100.0, 200.0)), "-50.00");
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Where runs are kept: the record stream itself, one file each, never overwritten.
+//! The store of saved runs: takes the record stream of a run and saves it as a file, finds the
+//! latest run of a target, and opens files for reading. No file is ever overwritten.
 //!
-//! While a run is measured its stream grows in a [`Part`], so that a tool that
-//! is killed, or a machine that loses its power, costs no more than the case
-//! that was open.
+//! While a run is being measured, its stream grows in a [`PartialRun`]. If the tool is killed or
+//! the machine loses power, only the open case is lost.
 
 use std::env;
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ use crate::stream::run::IMPORTED;
 use crate::stream::run::{Fact, FILTERS};
 use crate::stream::session::{Event, Reader};
 
-/// The directory of saved runs, `kernmark/runs` below `XDG_DATA_HOME` or `~/.local/share`.
+/// The directory of saved runs: `kernmark/runs` in `XDG_DATA_HOME` or `~/.local/share`.
 ///
 /// # Errors
 ///
@@ -34,33 +34,33 @@ pub fn directory() -> Result<PathBuf, String> {
         .ok_or_else(|| "neither XDG_DATA_HOME nor HOME is set; use -o FILE".to_owned())
 }
 
-/// The directory `kernmark` of this user's data, where the environment names one.
+/// The directory `kernmark` in this user's data directory. `None` if neither variable is set.
 fn data_from(data: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
-    // A relative XDG_DATA_HOME is invalid and is to be ignored, says its specification.
+    // The XDG specification says to ignore a relative path.
     data.map(PathBuf::from)
         .filter(|path| path.is_absolute())
         .or_else(|| Some(PathBuf::from(home.filter(|home| !home.is_empty())?).join(".local/share")))
         .map(|path| path.join("kernmark"))
 }
 
-/// The directory of noise floors, beside that of the runs.
+/// The directory of noise floors, next to the one of saved runs.
 fn noise_directory() -> Option<PathBuf> {
     let data = data_from(env::var_os("XDG_DATA_HOME"), env::var_os("HOME"))?;
     Some(data.join("noise"))
 }
 
-/// Replaces the noise floors that are kept under a name by what `update` makes of them; it gets
-/// `None` where there are none. Returns the file.
+/// Updates the file of noise floors with this name: `update` takes its present text, or `None` if
+/// there is no file, and returns the new text. Returns the path of the file.
 ///
 /// # Errors
 ///
-/// The file cannot be written. It is then as it was.
+/// The file cannot be written. It is unchanged then.
 pub fn update_noise(
     name: &str,
     update: impl FnOnce(Option<&str>) -> String,
 ) -> Result<PathBuf, String> {
     let directory = noise_directory()
-        .ok_or("neither XDG_DATA_HOME nor HOME is set, so the floors have no place")?;
+        .ok_or("neither XDG_DATA_HOME nor HOME is set, so the noise floors cannot be saved")?;
     update_in(&directory, name, update)
 }
 
@@ -83,7 +83,7 @@ fn update_in(
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// The files of noise floors, each with its text or the reason why it cannot be read.
+/// The files of noise floors: the path of each, and its text or the reason why it cannot be read.
 #[must_use]
 pub fn noise_files() -> Vec<(PathBuf, Result<String, String>)> {
     noise_directory().map_or_else(Vec::new, |directory| files_in(&directory))
@@ -94,7 +94,7 @@ fn files_in(directory: &Path) -> Vec<(PathBuf, Result<String, String>)> {
     let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| {
-            // A pipe of such a name would wait for whoever writes to it.
+            // Reading a pipe would block, so only regular files count.
             path.extension()
                 .is_some_and(|extension| extension == "json")
                 && path.is_file()
@@ -108,7 +108,7 @@ fn files_in(directory: &Path) -> Vec<(PathBuf, Result<String, String>)> {
     paths.into_iter().map(text).collect()
 }
 
-/// When something started (UTC); these sort by time.
+/// A start time in UTC as part of a file name. These names sort by time.
 fn time(started: SystemTime) -> String {
     humantime::format_rfc3339_seconds(started)
         .to_string()
@@ -117,13 +117,14 @@ fn time(started: SystemTime) -> String {
         .collect()
 }
 
-/// The name of an interleaved measurement: when it started and the seed.
+/// The name of an interleaved measurement: its start time and its seed.
 #[must_use]
 pub fn measurement(started: SystemTime, seed: u32) -> String {
     format!("{}-{seed:08x}", time(started))
 }
 
-/// The file name of a run: when it started (UTC), what was measured and the seed; names sort by time.
+/// The file name of a run: its start time in UTC, what was measured, and the seed. Names sort by
+/// time.
 #[must_use]
 pub fn name(started: SystemTime, what: &str, seed: u32) -> String {
     let time = time(started);
@@ -135,7 +136,7 @@ pub fn name(started: SystemTime, what: &str, seed: u32) -> String {
     format!("{time}-{what}-{seed:08x}.km")
 }
 
-/// The message for a file that is there already.
+/// The message for a file that exists already.
 #[must_use]
 pub fn exists(path: &Path) -> String {
     format!(
@@ -144,7 +145,7 @@ pub fn exists(path: &Path) -> String {
     )
 }
 
-/// The directory that `path` lies in.
+/// The directory of the file `path`.
 #[must_use]
 pub fn parent(path: &Path) -> &Path {
     match path.parent() {
@@ -153,88 +154,99 @@ pub fn parent(path: &Path) -> &Path {
     }
 }
 
-/// A run that is being saved: a file beside the one that it becomes.
+/// A run that is being written. Its file has the suffix `.part` until it is finished.
 ///
-/// It is locked (`flock`) as long as it is written, which tells it from one
-/// that a killed tool has left.
+/// The file is locked (`flock`) while it is being written. A file without a lock was left behind by
+/// a tool that was killed.
 #[derive(Debug)]
-pub struct Part {
+pub struct PartialRun {
     file: File,
-    /// Its path as long as it is written.
-    here: PathBuf,
-    /// Its path in the end.
-    becomes: PathBuf,
+    /// The path while it is being written.
+    partial_path: PathBuf,
+    /// The path of the finished run.
+    final_path: PathBuf,
 }
 
-impl Part {
-    /// Begins a run that [`Part::finish`] saves as `path`.
+impl PartialRun {
+    /// Begins a run that [`PartialRun::finish`] saves as `path`.
     ///
     /// # Errors
     ///
-    /// The file cannot be made, or one that was cut off is there.
-    pub fn create(path: &Path) -> Result<Part, String> {
-        let part = part_of(path);
+    /// The partial file cannot be created, or already exists.
+    pub fn create(path: &Path) -> Result<PartialRun, String> {
+        let partial_path = partial_path(path);
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o644)
-            .open(&part)
+            .open(&partial_path)
             .map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => exists(&part),
-                _ => format!("cannot make {}: {error}", part.display()),
+                io::ErrorKind::AlreadyExists => exists(&partial_path),
+                _ => format!("cannot create {}: {error}", partial_path.display()),
             })?;
-        // Where files cannot be locked, a run that is measured looks like one that was cut off.
+        // If the file system has no locks, a run in progress looks like an interrupted one.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
-        Ok(Part {
+        Ok(PartialRun {
             file,
-            here: part,
-            becomes: path.to_owned(),
+            partial_path,
+            final_path: path.to_owned(),
         })
     }
 
-    /// Begins a run in the directory of saved runs, which is made if need be.
+    /// Begins a run in the directory of saved runs. Creates the directory if necessary.
     ///
     /// # Errors
     ///
-    /// As [`Part::create`]; also, the directory cannot be made.
-    pub fn create_in_directory(name: &str) -> Result<Part, String> {
+    /// The same as of [`PartialRun::create`], or the directory cannot be created.
+    pub fn create_in_directory(name: &str) -> Result<PartialRun, String> {
         let directory = directory()?;
         fs::create_dir_all(&directory)
-            .map_err(|error| format!("cannot make {}: {error}", directory.display()))?;
-        Part::create(&directory.join(name))
+            .map_err(|error| format!("cannot create {}: {error}", directory.display()))?;
+        PartialRun::create(&directory.join(name))
     }
 
-    /// Gives the run its name, which no other file may have, and returns it. `written` says
-    /// whether all of the stream could be written.
+    /// Renames the file to its final path, and returns that. `written` says whether the whole
+    /// stream was written.
     ///
     /// # Errors
     ///
-    /// The name is taken, or the stream is not all on the disk. The part stays, and the message
-    /// names it.
+    /// A file with the final path exists, or the stream is not completely on disk. The partial file
+    /// stays, and the message names it.
     pub fn finish(self, written: io::Result<()>) -> Result<PathBuf, String> {
-        let kept = |why: String| format!("{why}; kernmark show {}", self.here.display());
+        let keep = |why: String| {
+            let path = self.partial_path.display();
+            format!("{why}; kernmark show {path}")
+        };
         written
             .and_then(|()| self.file.sync_all())
-            .map_err(|error| kept(format!("cannot write {}: {error}", self.here.display())))?;
-        rename_new(&self.here, &self.becomes).map_err(|error| {
-            kept(match error.kind() {
-                io::ErrorKind::AlreadyExists => exists(&self.becomes),
-                _ => format!("cannot save the run as {}: {error}", self.becomes.display()),
+            .map_err(|error| {
+                keep(format!(
+                    "cannot write {}: {error}",
+                    self.partial_path.display()
+                ))
+            })?;
+        rename_new(&self.partial_path, &self.final_path).map_err(|error| {
+            keep(match error.kind() {
+                io::ErrorKind::AlreadyExists => exists(&self.final_path),
+                _ => format!(
+                    "cannot save the run as {}: {error}",
+                    self.final_path.display()
+                ),
             })
         })?;
-        // The file is there and whole; some file systems cannot sync a directory.
-        let _ = File::open(parent(&self.becomes)).and_then(|directory| directory.sync_all());
-        Ok(self.becomes)
+        // Some file systems cannot sync a directory. The file itself is safe on disk.
+        let _ = File::open(parent(&self.final_path)).and_then(|directory| directory.sync_all());
+        Ok(self.final_path)
     }
 
-    /// Removes what was written: it holds nothing.
+    /// Removes the file, because it holds no measurements.
     pub fn discard(self) {
-        // A file that stays is empty and does no harm.
-        let _ = fs::remove_file(&self.here);
+        // If it cannot be removed, it does no harm.
+        let _ = fs::remove_file(&self.partial_path);
     }
 }
 
-impl Write for Part {
+impl Write for PartialRun {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -244,10 +256,10 @@ impl Write for Part {
     }
 }
 
-/// Renames a file to a name that must be free.
+/// Renames a file. Fails if the new name exists.
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Not every file system knows how; a second name is as safe.
+        // Some file systems do not support NOREPLACE. A hard link fails on an existing name too.
         Err(Errno::INVAL | Errno::NOSYS) => {
             fs::hard_link(from, to)?;
             fs::remove_file(from)
@@ -256,38 +268,37 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Where the stream of a run that becomes `path` is until then.
+/// The path of the partial file of a run that will be saved as `path`.
 #[must_use]
-pub fn part_of(path: &Path) -> PathBuf {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    part.into()
+pub fn partial_path(path: &Path) -> PathBuf {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".part");
+    partial.into()
 }
 
-/// The runs in the directory of saved runs that were cut off, the latest last.
-///
-/// Those that another process is measuring are none of them.
+/// The interrupted runs in the directory of saved runs, the latest last: partial files that no
+/// process is writing.
 #[must_use]
-pub fn left_over() -> Vec<PathBuf> {
-    directory().map_or_else(|_| Vec::new(), |directory| left_over_in(&directory))
+pub fn interrupted_runs() -> Vec<PathBuf> {
+    directory().map_or_else(|_| Vec::new(), |directory| interrupted_runs_in(&directory))
 }
 
-fn left_over_in(directory: &Path) -> Vec<PathBuf> {
+fn interrupted_runs_in(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();
     };
-    let mut parts: Vec<PathBuf> = entries
+    let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.as_os_str().as_encoded_bytes().ends_with(b".km.part"))
-        .filter(|path| is_left_over(path))
+        .filter(|path| is_interrupted(path))
         .collect();
-    parts.sort();
-    parts
+    paths.sort();
+    paths
 }
 
-/// Whether a run of this name holds something and nobody writes it.
-fn is_left_over(path: &Path) -> bool {
-    // Nothing else may have such a name; if it has, opening it must not block.
+/// Whether a partial file is not empty and no process is writing it.
+fn is_interrupted(path: &Path) -> bool {
+    // If the path is a pipe, opening it must not block.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     rustix::fs::open(path, flags, Mode::empty()).is_ok_and(|fd| {
         let file = File::from(fd);
@@ -297,21 +308,21 @@ fn is_left_over(path: &Path) -> bool {
     })
 }
 
-/// The run that is meant where nobody names one.
+/// The run to use if the user names none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Latest {
     /// Its file.
     pub path: PathBuf,
-    /// What a reader should know of the choice.
+    /// A message for the user about the choice.
     pub notice: Option<String>,
 }
 
-/// The newest whole run of a target that is saved: all that it can measure, measured to the end. Where
-/// there is none, the newest of those that are not whole.
+/// The newest complete run of a target in the store: one without filters that ran to its end. If
+/// there is none, the newest incomplete run.
 ///
 /// # Errors
 ///
-/// There is none of this target, or the directory cannot be read.
+/// The store has no run of this target, or cannot be read.
 pub fn latest(target: &str) -> Result<Latest, String> {
     latest_in(&directory()?, target)
 }
@@ -329,26 +340,26 @@ fn latest_in(directory: &Path, target: &str) -> Result<Latest, String> {
         .filter(|path| path.is_file())
         .collect();
     paths.sort();
-    let mut parts: Vec<(PathBuf, String)> = Vec::new();
+    let mut incomplete: Vec<(PathBuf, String)> = Vec::new();
     for path in paths.into_iter().rev() {
         match extent(&path, target) {
-            Some(Extent::Whole) => {
-                let notice = parts.first().map(|(newer, why)| {
+            Some(Extent::Complete) => {
+                let notice = incomplete.first().map(|(newer, why)| {
                     format!(
-                        "{} is the newest whole run of {target}; {} is newer and {why}",
+                        "using {}, the newest complete run of {target}; {} is newer, but {why}",
                         path.display(),
                         newer.display()
                     )
                 });
                 return Ok(Latest { path, notice });
             }
-            Some(Extent::Part(why)) => parts.push((path, why)),
+            Some(Extent::Incomplete(why)) => incomplete.push((path, why)),
             None => {}
         }
     }
-    let newest = parts.into_iter().next().map(|(path, why)| Latest {
+    let newest = incomplete.into_iter().next().map(|(path, why)| Latest {
         notice: Some(format!(
-            "no whole run of {target} is saved; {}, the newest, {why}",
+            "no complete run of {target} is saved; using {}, the newest one, which {why}",
             path.display()
         )),
         path,
@@ -359,88 +370,87 @@ fn latest_in(directory: &Path, target: &str) -> Result<Latest, String> {
             other => format!(" --on '{other}'"),
         };
         format!(
-            "no run of {target} is saved in {}; `kernmark run{on}` makes one",
+            "no run of {target} is saved in {}; make one with `kernmark run{on}`",
             directory.display()
         )
     })
 }
 
-/// The target of a run that names none.
+/// The target of a run without the fact `target`.
 pub const LINUX: &str = "linux";
 
 /// How much of a target a saved run measured.
 enum Extent {
-    Whole,
-    /// Not all of it, and why.
-    Part(String),
+    Complete,
+    /// Not everything; why.
+    Incomplete(String),
 }
 
-/// How much of a target a saved run measured; `None` where it measured another one, is of another
-/// tool or cannot be read.
+/// How much of `target` a saved run measured. `None` if it is a run of another target or another
+/// tool, or cannot be read.
 fn extent(path: &Path, target: &str) -> Option<Extent> {
     let mut input = Input::open(path).ok()?;
     let stream = input.reader();
     let mut reader = Reader::new();
     let mut line = Vec::new();
     while stream.read_until(b'\n', &mut line).ok()? > 0 {
-        // What was measured is told before the first session.
+        // The facts about the target come before the first session.
         if let Some(Event::Hello(_)) = reader.line(&line) {
-            let told = |name| Fact::value_in(reader.host(), name);
-            if told("target").unwrap_or(LINUX) != target || told(IMPORTED).is_some() {
+            let fact = |name| Fact::value_in(reader.host(), name);
+            if fact("target").unwrap_or(LINUX) != target || fact(IMPORTED).is_some() {
                 return None;
             }
-            if let Some(filters) = told(FILTERS) {
-                return Some(Extent::Part(format!("was to measure only {filters}")));
+            if let Some(filters) = fact(FILTERS) {
+                return Some(Extent::Incomplete(format!("measured only {filters}")));
             }
         }
         line.clear();
     }
     let run = reader.finish();
     Some(if run.sessions.last()?.complete {
-        Extent::Whole
+        Extent::Complete
     } else {
-        Extent::Part("was cut off".to_owned())
+        Extent::Incomplete("was cut off".to_owned())
     })
 }
 
-/// What a file that is packed with gzip begins with.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// The first bytes of a gzip file.
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// What an input holds, unpacked if it is packed with gzip.
+/// The contents of an input, decompressed if they are compressed with gzip.
 ///
 /// # Errors
 ///
 /// It cannot be read.
-pub fn unpacked<'a>(mut input: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
-    // A pipe may give its bytes one by one.
-    let mut beginning = Vec::new();
-    let few = GZIP.len() as u64;
-    input.by_ref().take(few).read_to_end(&mut beginning)?;
-    let is_packed = beginning == GZIP;
-    let whole = io::Cursor::new(beginning).chain(input);
-    Ok(if is_packed {
+pub fn decompressed<'a>(mut input: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    // A pipe may return fewer bytes than requested, even one at a time.
+    let mut magic = Vec::new();
+    let length = GZIP_MAGIC.len() as u64;
+    input.by_ref().take(length).read_to_end(&mut magic)?;
+    let is_compressed = magic == GZIP_MAGIC;
+    let whole = io::Cursor::new(magic).chain(input);
+    Ok(if is_compressed {
         Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(whole)))
     } else {
         Box::new(whole)
     })
 }
 
-/// Bytes that are read at once.
+/// Size of the read buffers in bytes.
 const BUFFER: usize = 256 << 10;
 
-/// A file or a pipe that is read from its start to its end, once; `-` is standard input. What is
-/// packed with gzip is unpacked.
+/// A file or pipe that is read once, from start to end; `-` is standard input. Decompresses gzip.
 pub struct Input {
     path: PathBuf,
     reader: Box<dyn BufRead>,
 }
 
 impl Input {
-    /// A file or a pipe that exists.
+    /// Opens a file or a pipe.
     ///
     /// # Errors
     ///
-    /// It cannot be read, or is a device, which may never end. A terminal may be standard input.
+    /// It cannot be read, or is a device other than a terminal. Reading a device may never end.
     pub fn open(path: &Path) -> Result<Self, String> {
         let unreadable = |error: io::Error| unreadable(path, &error);
         let file = if path == Path::new("-") {
@@ -456,24 +466,24 @@ impl Input {
         let kind = file.metadata().map_err(unreadable)?.file_type();
         if kind.is_block_device() || (kind.is_char_device() && !file.is_terminal()) {
             return Err(format!(
-                "{} is a device, no file and no pipe; what a serial line says is read with \
+                "{} is a device, not a file or a pipe; to read a serial line, use \
                  `kernmark run --on serial:DEVICE`",
                 path.display()
             ));
         }
-        let reader = unpacked(BufReader::with_capacity(BUFFER, file)).map_err(unreadable)?;
+        let reader = decompressed(BufReader::with_capacity(BUFFER, file)).map_err(unreadable)?;
         Ok(Input {
             path: path.to_owned(),
             reader,
         })
     }
 
-    /// What it holds.
+    /// Its contents.
     pub fn reader(&mut self) -> &mut dyn BufRead {
         self.reader.as_mut()
     }
 
-    /// The message for an error that reading it met.
+    /// The message for an error while reading it.
     #[must_use]
     pub fn unreadable(&self, error: &io::Error) -> String {
         unreadable(&self.path, error)
@@ -481,16 +491,15 @@ impl Input {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> String {
-    let part = part_of(path);
+    let partial = partial_path(path);
     let hint = match error.kind() {
-        io::ErrorKind::NotFound if part.is_file() => format!(
-            "; its run was not finished: kernmark show {}",
-            part.display()
+        io::ErrorKind::NotFound if partial.is_file() => format!(
+            "; its run was interrupted: kernmark show {}",
+            partial.display()
         ),
-        // Nothing but unpacking meets these.
+        // Only decompression returns these errors.
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput => {
-            "; what gzip packed is cut off or damaged: `gzip -dc` gives what is left of it"
-                .to_owned()
+            "; the gzip data is truncated or damaged; `gzip -dc` recovers what is left".to_owned()
         }
         _ => String::new(),
     };
@@ -504,7 +513,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn names_tell_when_where_and_sort_by_time() {
+    fn names_have_time_and_target_and_sort_by_time() {
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let first = name(at(1_000_000_000), "freertos-m4-O3+canaries", 0xbeef);
         assert_eq!(
@@ -528,47 +537,47 @@ mod tests {
     }
 
     #[test]
-    fn a_saved_run_is_never_overwritten_and_one_that_cannot_get_its_name_is_kept() {
+    fn finished_run_replaces_no_file_and_stays_partial_instead() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.km");
         let save = |text: &[u8]| {
-            let mut part = Part::create(&path)?;
-            part.write_all(text).unwrap();
-            part.finish(Ok(()))
+            let mut partial = PartialRun::create(&path)?;
+            partial.write_all(text).unwrap();
+            partial.finish(Ok(()))
         };
         assert_eq!(save(b"one"), Ok(path.clone()));
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
         let error = save(b"two").unwrap_err();
         assert!(error.contains("not overwritten"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"one");
-        assert_eq!(fs::read(part_of(&path)).unwrap(), b"two");
+        assert_eq!(fs::read(partial_path(&path)).unwrap(), b"two");
         let error = save(b"three").unwrap_err();
         assert!(error.contains("a.km.part exists"), "{error}");
-        assert_eq!(fs::read(part_of(&path)).unwrap(), b"two");
+        assert_eq!(fs::read(partial_path(&path)).unwrap(), b"two");
     }
 
     #[test]
-    fn a_run_is_left_over_when_it_holds_something_and_nobody_writes_it() {
+    fn interrupted_run_is_a_nonempty_partial_file_without_a_writer() {
         let directory = tempfile::tempdir().unwrap();
-        let left = || left_over_in(directory.path());
+        let interrupted = || interrupted_runs_in(directory.path());
         let path = directory.path().join("a.km");
-        let mut part = Part::create(&path).unwrap();
-        part.write_all(b"one").unwrap();
+        let mut partial = PartialRun::create(&path).unwrap();
+        partial.write_all(b"one").unwrap();
         fs::write(directory.path().join("empty.km.part"), "").unwrap();
         fs::create_dir(directory.path().join("b.km.part")).unwrap();
-        assert!(left().is_empty(), "it is being written");
-        drop(part);
-        assert_eq!(left(), [part_of(&path)]);
+        assert!(interrupted().is_empty(), "it is being written");
+        drop(partial);
+        assert_eq!(interrupted(), [partial_path(&path)]);
         assert!(latest_in(directory.path(), LINUX).is_err());
         let error = Input::open(&path).map(|_| ()).unwrap_err();
         assert!(error.contains("kernmark show"), "{error}");
-        Part::create(&directory.path().join("c.km"))
+        PartialRun::create(&directory.path().join("c.km"))
             .unwrap()
             .discard();
         assert!(!directory.path().join("c.km.part").exists());
     }
 
-    /// The stream of a run: facts of the tool, a session, and whether it came to its end.
+    /// The stream of a run: facts, and a session that ended or was cut off.
     fn stream(facts: &[(&str, &str)], ended: bool) -> String {
         let facts = (0..).zip(facts);
         let mut lines: Vec<String> = facts
@@ -595,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_run_is_the_newest_whole_one_of_its_target() {
+    fn latest_run_is_the_newest_complete_one_of_its_target() {
         let folder = tempfile::tempdir().unwrap();
         let find = |target: &str| {
             let found = latest_in(folder.path(), target)?;
@@ -605,7 +614,7 @@ mod tests {
         assert!(latest_in(&folder.path().join("none"), LINUX).is_err());
         assert!(find(LINUX)
             .unwrap_err()
-            .contains("`kernmark run` makes one"));
+            .contains("make one with `kernmark run`"));
         let save = |name: &str, facts: &[(&str, &str)], ended: bool| {
             fs::write(folder.path().join(name), stream(facts, ended)).unwrap();
         };
@@ -613,12 +622,12 @@ mod tests {
         save("01.km", &[tool, ("filters", "mutex fifo")], true);
         let (name, notice) = find(LINUX).unwrap();
         assert_eq!(name, "01.km");
-        assert!(notice.contains("no whole run of linux"), "{notice}");
-        assert!(notice.contains("only mutex fifo"), "{notice}");
+        assert!(notice.contains("no complete run of linux"), "{notice}");
+        assert!(notice.contains("measured only mutex fifo"), "{notice}");
         save("00.km", &[tool], true);
         let (name, notice) = find(LINUX).unwrap();
         assert_eq!(name, "00.km");
-        assert!(notice.contains("01.km is newer and was to measure only mutex fifo"));
+        assert!(notice.contains("01.km is newer, but measured only mutex fifo"));
         save("02.km", &[tool], true);
         assert_eq!(find(LINUX).unwrap(), ("02.km".to_owned(), String::new()));
         for (name, facts, ended) in [
@@ -633,13 +642,13 @@ mod tests {
         let (name, notice) = find(LINUX).unwrap();
         assert_eq!(name, "02.km");
         assert!(
-            notice.contains("05.km is newer and was cut off"),
+            notice.contains("05.km is newer, but was cut off"),
             "{notice}"
         );
         assert_eq!(find("freertos:m4").unwrap().0, "03.km");
         let error = find("uml").unwrap_err();
         assert!(
-            error.contains("`kernmark run --on 'uml'` makes one"),
+            error.contains("make one with `kernmark run --on 'uml'`"),
             "{error}"
         );
     }

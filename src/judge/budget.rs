@@ -17,7 +17,7 @@ use crate::judge::summary::{self, Status, Values};
 use crate::statistics::order;
 use crate::stream::filter;
 use crate::stream::run::{Run, Unit};
-use crate::target::description::{line, located};
+use crate::target::description::{line_number, locate_error};
 
 /// The target of a run that names none: the machine that ran the tool.
 const THIS_MACHINE: &str = "linux";
@@ -209,13 +209,13 @@ impl Budget {
     /// What is wrong with it, in which line, and what is allowed there.
     pub fn parse(file: &str, text: &str) -> Result<Self, String> {
         let document: Document =
-            toml::from_str(text).map_err(|error| located(file, text, &error))?;
+            toml::from_str(text).map_err(|error| locate_error(file, text, &error))?;
         if document.limit.is_empty() {
             return Err(format!(
                 "{file}: it holds no limit; one begins with [[limit]] and has a `metric`"
             ));
         }
-        let place = |at: usize| format!("{file}:{}", line(text, at));
+        let place = |at: usize| format!("{file}:{}", line_number(text, at));
         let limits = document.limit.into_iter().map(|entry| {
             let place_of_entry = place(entry.span().start);
             Limit::of(entry.into_inner(), place_of_entry, &place)

@@ -126,7 +126,7 @@ pub fn notes(benchmarks: &[Benchmark]) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::reference::counterparts_in;
+    use crate::files::reference::parse_counterparts;
 
     fn benchmarks() -> Vec<Benchmark> {
         let figures: Vec<Figure> = ["s.k", "s.k", "s.u", "only.there"]
@@ -136,7 +136,7 @@ mod tests {
                 ..Figure::default()
             })
             .into();
-        let counterparts = counterparts_in(
+        let counterparts = parse_counterparts(
             "dataset,benchmark,target,metric,note\n\
              zephyr,s.k,linux-vm,s.k,\n\
              zephyr,s.k,linux,s.u,users\n\

@@ -104,7 +104,7 @@ pub fn compositions() -> Result<Vec<Composition>, String> {
 /// `*` that its metric does not have: which, and where.
 pub fn compositions_in(csv: &str) -> Result<Vec<Composition>, String> {
     let mut compositions: Vec<Composition> = Vec::new();
-    for line in reference::rows::<Line>("compositions", csv)? {
+    for line in reference::parse_csv::<Line>("compositions", csv)? {
         let has_any = line.part.contains(ANY) || matches!(line.count, Count::Matched(_));
         if has_any && !line.metric.contains(ANY) || line.metric.matches(ANY).count() > 1 {
             return Err(format!(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! One kernmark measures at a time: two at once, both at real-time priority, would spoil each other.
+//! The machine-wide lock that lets only one kernmark measure at a time. Two at once, both at
+//! real-time priority, would spoil each other's results.
 //!
-//! The turn is an advisory lock (`flock`) on an empty file that all users of
-//! the machine share. The kernel takes it back when the process ends, however
-//! it ends.
+//! It is an advisory lock (`flock`) on an empty file that all users of the machine share. The
+//! kernel releases it when the process ends, even if it is killed.
 
 use std::env;
 use std::ffi::OsString;
@@ -20,105 +20,108 @@ use rustix::io::Errno;
 
 use crate::base::interrupt::Interrupt;
 
-/// The environment variable that names another file to lock.
+/// The environment variable that names a different file to lock.
 pub const OVERRIDE: &str = "KERNMARK_LOCK";
 
-/// Directories that every user can write to; the first that works is used.
-const PLACES: [&str; 3] = ["/dev/shm", "/run/lock", "/tmp"];
+/// Directories that every user can write to. The first one that works is used.
+const DIRECTORIES: [&str; 3] = ["/dev/shm", "/run/lock", "/tmp"];
 
-/// The file in one of them.
-const NAME: &str = "kernmark.lock";
+/// The name of the lock file.
+const FILE_NAME: &str = "kernmark.lock";
 
-/// How often a lock that is held is tried again.
-const GLANCE: Duration = Duration::from_millis(100);
+/// How long to wait before trying a held lock again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The right to measure, until the value ends.
+/// The right to measure. Dropping it releases the lock.
 #[derive(Debug)]
-pub struct Turn {
-    _lock: OwnedFd,
+pub struct Lock {
+    _fd: OwnedFd,
 }
 
-/// How waiting for a turn ended.
+/// The result of trying to get the lock.
 #[derive(Debug)]
-pub enum Waited {
-    /// It is ours.
-    Ours(Turn),
-    /// No file can be locked here, and why: nothing keeps another kernmark away.
-    Unguarded(String),
-    /// The user does not want to wait any longer.
+pub enum Acquisition {
+    /// This process holds the lock.
+    Acquired(Lock),
+    /// No file can be locked here, for this reason. Another kernmark may measure at the same time.
+    Unavailable(String),
+    /// The user interrupted the wait.
     Interrupted,
 }
 
-/// Waits for the turn for at most `limit`; calls `waiting` once, if it has to wait at all.
+/// Waits for the lock for at most `limit`. Calls `waiting` once if it has to wait.
 ///
 /// # Errors
 ///
-/// Another process still has the turn; the message says where to look.
-pub fn take(
+/// Another process still holds the lock after `limit`. The message says how to find it.
+pub fn acquire(
     limit: Duration,
     interrupt: &Interrupt,
     waiting: &mut dyn FnMut(),
-) -> Result<Waited, String> {
-    take_from(&paths(env::var_os(OVERRIDE)), limit, interrupt, waiting)
+) -> Result<Acquisition, String> {
+    acquire_from(&paths(env::var_os(OVERRIDE)), limit, interrupt, waiting)
 }
 
 fn paths(named: Option<OsString>) -> Vec<PathBuf> {
     match named.filter(|name| !name.is_empty()) {
         Some(name) => vec![name.into()],
-        None => PLACES.map(|place| Path::new(place).join(NAME)).into(),
+        None => DIRECTORIES
+            .map(|directory| Path::new(directory).join(FILE_NAME))
+            .into(),
     }
 }
 
-fn take_from(
+fn acquire_from(
     paths: &[PathBuf],
     limit: Duration,
     interrupt: &Interrupt,
     waiting: &mut dyn FnMut(),
-) -> Result<Waited, String> {
+) -> Result<Acquisition, String> {
     let started = Instant::now();
-    let mut told = false;
+    let mut announced = false;
     loop {
-        let (path, lock) = match first(paths) {
+        let (path, fd) = match try_lock_first(paths) {
             Ok(found) => found,
-            Err(why) => return Ok(Waited::Unguarded(why)),
+            Err(why) => return Ok(Acquisition::Unavailable(why)),
         };
-        if let Some(lock) = lock {
-            return Ok(Waited::Ours(Turn { _lock: lock }));
+        if let Some(fd) = fd {
+            return Ok(Acquisition::Acquired(Lock { _fd: fd }));
         }
         if started.elapsed() >= limit {
             return Err(format!(
-                "another kernmark is measuring, also after {} s; try again when it is done \
-                 (`fuser -v {path}` shows it), or give --wait more seconds",
+                "another kernmark is measuring, even after a wait of {} s; try again when it is \
+                 done (`fuser -v {path}` shows it), or wait longer with --wait SECONDS",
                 limit.as_secs_f64(),
                 path = path.display(),
             ));
         }
-        if !told {
-            told = true;
+        if !announced {
+            announced = true;
             waiting();
         }
-        sleep(GLANCE);
+        sleep(RETRY_INTERVAL);
         if interrupt.raised() {
-            return Ok(Waited::Interrupted);
+            return Ok(Acquisition::Interrupted);
         }
     }
 }
 
-/// The first file that can be locked at all, and the lock unless another process has it.
-fn first(paths: &[PathBuf]) -> Result<(&Path, Option<OwnedFd>), String> {
-    let mut faults = Vec::new();
+/// The first file that can be locked, with its lock. The lock is `None` if another process holds
+/// it.
+fn try_lock_first(paths: &[PathBuf]) -> Result<(&Path, Option<OwnedFd>), String> {
+    let mut errors = Vec::new();
     for path in paths {
-        match lock(path) {
-            Ok(lock) => return Ok((path, lock)),
-            Err(error) => faults.push(format!("{}: {error}", path.display())),
+        match try_lock(path) {
+            Ok(fd) => return Ok((path, fd)),
+            Err(error) => errors.push(format!("{}: {error}", path.display())),
         }
     }
-    Err(faults.join(", "))
+    Err(errors.join(", "))
 }
 
-/// The lock on a file; `None` when another process has it.
-fn lock(path: &Path) -> io::Result<Option<OwnedFd>> {
-    let fd = shared_file(path)?;
+/// Locks a file. `None` if another process holds the lock.
+fn try_lock(path: &Path) -> io::Result<Option<OwnedFd>> {
+    let fd = open_lock_file(path)?;
     match flock(&fd, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(fd)),
         Err(Errno::WOULDBLOCK) => Ok(None),
@@ -126,18 +129,19 @@ fn lock(path: &Path) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// Opens the file, or makes it, so that every user can lock it and nobody needs to write to it.
+/// Opens or creates the file. Every user can lock it; nobody needs to write to it.
 ///
-/// Anybody may have put anything there: a link is not followed, a pipe does not block, and nothing
-/// is written or cut.
-fn shared_file(path: &Path) -> io::Result<OwnedFd> {
+/// Any user may have put anything at this path. So this follows no link, does not block on a pipe,
+/// and neither writes to nor truncates what it finds.
+fn open_lock_file(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let everybody = Mode::RUSR | Mode::RGRP | Mode::ROTH;
-    // Without CREATE first: many systems forbid it on the file of another user.
+    // Try without CREATE first: many systems refuse CREATE on another user's file in a sticky
+    // directory (fs.protected_regular).
     let fd = match open(path, flags, Mode::empty()) {
         Err(Errno::NOENT) => match open(path, flags | OFlags::CREATE | OFlags::EXCL, everybody) {
             Ok(fd) => {
-                // The user's mask may have taken rights from it.
+                // The umask may have removed permissions.
                 fchmod(&fd, everybody)?;
                 fd
             }
@@ -159,22 +163,22 @@ mod tests {
     use std::os::unix::fs::{symlink, PermissionsExt};
     use std::{fs, slice};
 
-    fn try_once(paths: &[PathBuf]) -> Result<Waited, String> {
+    fn try_once(paths: &[PathBuf]) -> Result<Acquisition, String> {
         let interrupt = Interrupt::install().unwrap();
-        take_from(paths, Duration::ZERO, &interrupt, &mut || {})
+        acquire_from(paths, Duration::ZERO, &interrupt, &mut || {})
     }
 
     #[test]
-    fn only_one_has_the_turn_and_its_end_frees_it() {
+    fn lock_is_exclusive_and_dropping_it_releases_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
         let paths = slice::from_ref(&path);
-        let turn = try_once(paths).unwrap();
-        assert!(matches!(turn, Waited::Ours(_)), "{turn:?}");
+        let lock = try_once(paths).unwrap();
+        assert!(matches!(lock, Acquisition::Acquired(_)), "{lock:?}");
         let error = try_once(paths).unwrap_err();
         assert!(error.contains("another kernmark is measuring"), "{error}");
-        drop(turn);
-        assert!(matches!(try_once(paths), Ok(Waited::Ours(_))));
+        drop(lock);
+        assert!(matches!(try_once(paths), Ok(Acquisition::Acquired(_))));
         assert_eq!(
             fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o444
@@ -182,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_put_there_is_not_touched_and_the_next_place_serves() {
+    fn foreign_files_are_left_untouched_and_the_next_directory_is_used() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::write(at("precious"), "text").unwrap();
@@ -190,19 +194,22 @@ mod tests {
         symlink(at("absent"), at("dangling")).unwrap();
         fs::create_dir(at("folder")).unwrap();
         let paths = ["link", "dangling", "folder", "nowhere/lock", "precious"].map(at);
-        assert!(matches!(try_once(&paths[..4]), Ok(Waited::Unguarded(_))));
-        let turn = try_once(&paths).unwrap();
-        assert!(matches!(turn, Waited::Ours(_)), "{turn:?}");
+        assert!(matches!(
+            try_once(&paths[..4]),
+            Ok(Acquisition::Unavailable(_))
+        ));
+        let lock = try_once(&paths).unwrap();
+        assert!(matches!(lock, Acquisition::Acquired(_)), "{lock:?}");
         assert!(
             try_once(&paths[4..]).is_err(),
-            "the file that was there is locked"
+            "the existing file is locked"
         );
         assert_eq!(fs::read(at("precious")).unwrap(), b"text");
         assert!(!at("absent").exists());
     }
 
     #[test]
-    fn the_user_can_name_the_file() {
+    fn environment_variable_names_the_file() {
         assert_eq!(paths(Some("/a".into())), [PathBuf::from("/a")]);
         assert_eq!(paths(Some("".into())), paths(None));
         assert_eq!(paths(None)[0], Path::new("/dev/shm/kernmark.lock"));

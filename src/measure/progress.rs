@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! One line on standard error that says how far a run is, when a person may be watching.
+//! The progress of a run, as one line on standard error. It is shown only on a terminal.
 
 use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::base::screen;
 
-/// The progress line; it is cleared when this value ends.
+/// The progress line. Dropping this value clears it.
 #[derive(Debug)]
 pub struct Progress {
-    /// Columns of the terminal; `None` without one.
+    /// Columns of the terminal; `None` if there is no terminal.
     width: Option<usize>,
 }
 
 impl Progress {
-    /// A line on standard error if that is a terminal that can clear a line; nothing otherwise.
+    /// Shows the line if standard error is a terminal that can clear a line. Otherwise shows
+    /// nothing.
     #[must_use]
     pub fn new() -> Self {
         let stderr = io::stderr();
@@ -28,12 +29,12 @@ impl Progress {
     pub fn show(&self, text: &str) {
         if let Some(width) = self.width {
             let text: String = text.chars().take(width - 1).collect();
-            // Progress that cannot be shown is no reason to stop.
+            // A run goes on even if its progress cannot be shown.
             let _ = write!(io::stderr(), "\r\x1b[K{text}");
         }
     }
 
-    /// Clears the line, so that something else can be printed.
+    /// Clears the line so that something else can be printed.
     pub fn clear(&self) {
         self.show("");
     }
@@ -54,13 +55,13 @@ impl Drop for Progress {
 /// How far a run is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position<'a> {
-    /// The case that is measured.
+    /// The case that is being measured.
     pub case: &'a str,
-    /// Cases done, over all replicates.
+    /// Cases done so far, in all replicates.
     pub done: usize,
-    /// Cases in all; `None` when only the target knows.
+    /// Cases in all replicates; `None` if only the target knows.
     pub total: Option<usize>,
-    /// Time that is left, as far as it can be told; that went by, where `total` is not known.
+    /// An estimate of the time left. The time elapsed if `total` is `None`.
     pub time: Duration,
 }
 
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_says_what_how_far_and_how_long() {
+    fn line_shows_case_progress_and_time() {
         let position = Position {
             case: "clock.read",
             done: 30,

@@ -18,14 +18,14 @@ pub type Elsewhere = BTreeMap<String, Vec<Counterpart>>;
 /// those of the same name, where it does not say otherwise.
 #[must_use]
 pub fn elsewhere(counterparts: &[Counterpart], port: &str) -> Elsewhere {
-    let target = reference::target(port).unwrap_or(reference::WITH_OBJECTS);
+    let target = reference::target(port).unwrap_or(reference::NATIVE_OBJECTS);
     let mut all = Elsewhere::new();
     let is_known = |of: &Counterpart| {
         let mut rows = counterparts.iter().filter(|one| one.target == target);
         rows.any(|one| (&one.suite, &one.benchmark) == (&of.suite, &of.benchmark))
     };
     for one in counterparts {
-        let named = target == reference::WITH_OBJECTS && one.benchmark == one.metric;
+        let named = target == reference::NATIVE_OBJECTS && one.benchmark == one.metric;
         if one.target != target && (!named || is_known(one)) {
             continue;
         }
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_port_has_the_counterparts_of_its_target() {
-        let rows = reference::counterparts_in(
+        let rows = reference::parse_counterparts(
             "dataset,benchmark,target,metric,note\n\
              zephyr,s.k,linux-vm,s.k,\n\
              zephyr,s.k,linux,s.u,users\n\

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Builds the image of a described target: looks for the programs it needs, calls its build, reads
-//! what the build says of itself.
+//! Builds the image of a described target: checks that the programs it needs are installed, runs
+//! its build command, and reads the facts that the build wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -15,37 +15,37 @@ use std::thread::sleep;
 use rustix::fs::{flock, FlockOperation};
 use rustix::io::Errno;
 
-use super::description::Chosen;
-use super::process::{self, last_lines, Work, GLANCE};
+use super::description::ChosenTarget;
+use super::process::{self, last_lines, ToolResult, POLL_INTERVAL};
 use crate::base::interrupt::Interrupt;
 use crate::stream::run::Fact;
 
-/// What the build says of itself, in the folder that it builds in.
+/// The file of facts that a build may write to its output folder.
 const FACTS: &str = "facts";
 
-/// Checks that these programs can be run; the values are the Debian packages that have them.
+/// Checks that these programs are installed. The values are the Debian packages that have them.
 ///
 /// # Errors
 ///
-/// All that are missing, and the one command that installs them.
+/// Names all missing programs and the one command that installs them.
 pub fn check_needs(needs: &BTreeMap<String, String>) -> Result<(), String> {
     let paths = env::var_os("PATH").unwrap_or_default();
-    let missing = |program: &str| !can_run(program, &paths);
-    let root = rustix::process::geteuid().is_root();
-    let user = if root { "" } else { "sudo " };
-    missing_programs(needs, missing, user).map_or(Ok(()), Err)
+    let is_missing = |program: &str| !can_run(program, &paths);
+    let is_root = rustix::process::geteuid().is_root();
+    let sudo = if is_root { "" } else { "sudo " };
+    missing_programs(needs, is_missing, sudo).map_or(Ok(()), Err)
 }
 
 fn missing_programs(
     needs: &BTreeMap<String, String>,
-    missing: impl Fn(&str) -> bool,
-    user: &str,
+    is_missing: impl Fn(&str) -> bool,
+    sudo: &str,
 ) -> Option<String> {
     let mut programs = Vec::new();
     let mut packages = BTreeSet::new();
-    for (program, package) in needs.iter().filter(|(program, _)| missing(program)) {
+    for (program, package) in needs.iter().filter(|(program, _)| is_missing(program)) {
         if package.is_empty() {
-            programs.push(format!("{program} (in no Debian package)"));
+            programs.push(format!("{program} (not in Debian)"));
         } else {
             programs.push(program.clone());
             packages.insert(package.as_str());
@@ -60,55 +60,59 @@ fn missing_programs(
     }
     let packages: Vec<&str> = packages.into_iter().collect();
     Some(format!(
-        "{missing}; install what Debian has: {user}apt-get install --no-install-recommends {}",
+        "{missing}; on Debian: {sudo}apt-get install --no-install-recommends {}",
         packages.join(" ")
     ))
 }
 
 fn can_run(program: &str, paths: &OsStr) -> bool {
-    let runs = |path: &Path| {
+    let is_executable = |path: &Path| {
         fs::metadata(path)
             .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
     };
     if program.contains('/') {
-        runs(Path::new(program))
+        is_executable(Path::new(program))
     } else {
-        env::split_paths(paths).any(|folder| runs(&folder.join(program)))
+        env::split_paths(paths).any(|folder| is_executable(&folder.join(program)))
     }
 }
 
-/// What building came to.
+/// The result of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Built {
-    /// The image is there; facts of it.
-    Done(Vec<Fact>),
-    /// The user asked to stop.
+pub enum BuildResult {
+    /// It succeeded; facts about the image.
+    Succeeded(Vec<Fact>),
+    /// The user interrupted it.
     Interrupted,
 }
 
-/// Builds the image in `out`, one build at a time.
+/// Builds the image in the folder `out`. Only one process builds there at a time.
 ///
 /// # Errors
 ///
-/// It cannot be built; what the build's tools say.
-pub fn build(chosen: &Chosen, out: &Path, interrupt: &Interrupt) -> Result<Built, String> {
+/// The build failed; the message quotes its output.
+pub fn build(
+    chosen: &ChosenTarget,
+    out: &Path,
+    interrupt: &Interrupt,
+) -> Result<BuildResult, String> {
     if let Some((program, words)) = chosen.build.split_first() {
         let Some(_lock) = lock(out, interrupt)? else {
-            return Ok(Built::Interrupted);
+            return Ok(BuildResult::Interrupted);
         };
         let mut command = Command::new(program);
-        // A make that called this tool has its own settings and job server.
+        // If make started this tool, its settings and job server are not for the build.
         command
             .args(words)
             .env_remove("MAKEFLAGS")
             .env_remove("MAKELEVEL");
-        match process::work(&mut command, chosen.build_limit, interrupt)? {
-            Work::Done(_) => {}
-            Work::Interrupted => return Ok(Built::Interrupted),
-            Work::Failed(how, said) => {
-                let why = reason(&String::from_utf8_lossy(&said)).unwrap_or(how);
+        match process::run_tool(&mut command, chosen.build_limit, interrupt)? {
+            ToolResult::Succeeded(_) => {}
+            ToolResult::Interrupted => return Ok(BuildResult::Interrupted),
+            ToolResult::Failed(what, stderr) => {
+                let why = reason(&String::from_utf8_lossy(&stderr)).unwrap_or(what);
                 return Err(format!(
-                    "the image of {} was not built: {why}",
+                    "building the image of {} failed: {why}",
                     chosen.choice
                 ));
             }
@@ -117,19 +121,21 @@ pub fn build(chosen: &Chosen, out: &Path, interrupt: &Interrupt) -> Result<Built
     if let Some(image) = &chosen.image {
         if !Path::new(image).is_file() {
             return Err(format!(
-                "there is no image {image}{}",
+                "the image {image} does not exist{}",
                 match chosen.build.first() {
-                    Some(program) => format!("; {program} succeeded, but did not make it"),
+                    Some(program) => format!("; {program} succeeded but did not create it"),
                     None => "; build it first".to_owned(),
                 }
             ));
         }
     }
     let text = fs::read(out.join(FACTS)).unwrap_or_default();
-    Ok(Built::Done(facts(&String::from_utf8_lossy(&text))))
+    Ok(BuildResult::Succeeded(facts(&String::from_utf8_lossy(
+        &text,
+    ))))
 }
 
-/// Makes the folder and keeps other builds out of it; `None` when the user does not want to wait.
+/// Creates the folder and locks it against other builds. `None` if the user interrupted the wait.
 fn lock(out: &Path, interrupt: &Interrupt) -> Result<Option<File>, String> {
     let path = with_suffix(out, ".lock");
     let file = fs::create_dir_all(out)
@@ -139,7 +145,7 @@ fn lock(out: &Path, interrupt: &Interrupt) -> Result<Option<File>, String> {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(Some(file)),
             Err(Errno::WOULDBLOCK) if interrupt.raised() => return Ok(None),
-            Err(Errno::WOULDBLOCK) => sleep(GLANCE),
+            Err(Errno::WOULDBLOCK) => sleep(POLL_INTERVAL),
             Err(error) => return Err(format!("cannot lock {}: {error}", path.display())),
         }
     }
@@ -151,33 +157,34 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     path.into()
 }
 
-/// Why a build failed, from its standard error: what a Makefile stops with, or else the last lines.
-fn reason(said: &str) -> Option<String> {
-    let stop = said.lines().rev().find_map(|line| {
+/// Why a build failed, from its standard error: the message of a Makefile's `$(error)`, or else the
+/// last lines.
+fn reason(stderr: &str) -> Option<String> {
+    let stop = stderr.lines().rev().find_map(|line| {
         let (_, text) = line.split_once("*** ")?;
         text.strip_suffix("Stop.").map(str::trim)
     });
     if let Some(text) = stop {
         return Some(text.trim_end_matches('.').to_owned());
     }
-    let words: Vec<&str> = said
+    let lines: Vec<&str> = stderr
         .lines()
         .filter(|line| !line.starts_with("make"))
         .collect();
-    let last = last_lines(words.join("\n").as_bytes());
+    let last = last_lines(lines.join("\n").as_bytes());
     (!last.is_empty()).then_some(last)
 }
 
-/// The lines `name=text`.
+/// The facts in a text: its lines of the form `name=text`.
 fn facts(text: &str) -> Vec<Fact> {
     let fact = |line: &str| {
         let (name, value) = line.split_once('=')?;
-        let plain = !name.is_empty()
+        let is_valid = !name.is_empty()
             && name.len() <= 40
             && name
                 .bytes()
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-        plain.then(|| Fact::new(name, value.trim()))
+        is_valid.then(|| Fact::new(name, value.trim()))
     };
     text.lines().filter_map(fact).collect()
 }
@@ -188,7 +195,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn all_that_is_missing_is_named_with_one_command() {
+    fn all_missing_programs_are_named_with_one_command() {
         let needs = [
             ("make", "make"),
             ("gcc", "g-a"),
@@ -197,20 +204,20 @@ mod tests {
         ];
         let needs = needs.map(|(program, package)| (program.to_owned(), package.to_owned()));
         let needs = BTreeMap::from(needs);
-        let all = |user| missing_programs(&needs, |_| true, user).unwrap();
+        let all = |sudo| missing_programs(&needs, |_| true, sudo).unwrap();
         assert_eq!(
             all("sudo "),
-            "not found in PATH: gcc, ld, make, probe (in no Debian package); install what Debian \
-             has: sudo apt-get install --no-install-recommends g-a make"
+            "not found in PATH: gcc, ld, make, probe (not in Debian); on \
+             Debian: sudo apt-get install --no-install-recommends g-a make"
         );
         assert!(all("").ends_with(": apt-get install --no-install-recommends g-a make"));
         let one = missing_programs(&needs, |program| program == "probe", "").unwrap();
-        assert_eq!(one, "not found in PATH: probe (in no Debian package)");
+        assert_eq!(one, "not found in PATH: probe (not in Debian)");
         assert_eq!(missing_programs(&needs, |_| false, ""), None);
     }
 
     #[test]
-    fn a_program_is_looked_for_where_the_shell_would() {
+    fn programs_are_found_as_the_shell_finds_them() {
         let paths = OsStr::new("/nowhere:/bin:/usr/bin");
         assert!(can_run("sh", paths) && can_run("/bin/sh", OsStr::new("")));
         assert!(!can_run("sh", OsStr::new("/nowhere")));
@@ -218,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_is_what_a_makefile_says_or_the_last_lines() {
+    fn reason_is_the_makefile_error_or_the_last_lines() {
         let stop = "noise\nMakefile:12: *** there is no board x; there are: m4.  Stop.\n";
         assert_eq!(reason(stop).unwrap(), "there is no board x; there are: m4");
         let error = "a.c:1:1: error: no\nmake: *** [Makefile:3: a.o] Error 1\n";
@@ -238,7 +245,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_output_upsets_it(text in any::<String>()) {
+        fn arbitrary_output_is_accepted(text in any::<String>()) {
             let _ = reason(&text);
             let _ = facts(&text);
         }

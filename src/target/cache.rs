@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The folder below the user's cache directory: what can be made again.
+//! The tool's folder in the user's cache directory, for files that can be made again.
 
 use std::env;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-/// The folder `kernmark` of the cache directory, made if need be; only this user can look into it.
+/// The folder `kernmark` in the cache directory. Creates it if necessary, readable only by this
+/// user.
 ///
 /// # Errors
 ///
-/// It cannot be made, or no variable says where it belongs.
+/// It cannot be created, or neither `XDG_CACHE_HOME` nor `HOME` is set.
 pub fn folder() -> Result<PathBuf, String> {
     let cache = env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute())
         .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")))
-        .ok_or("there is no folder for what is built: set XDG_CACHE_HOME")?;
+        .ok_or("no cache folder: set XDG_CACHE_HOME")?;
     let folder = cache.join("kernmark");
     fs::create_dir_all(&folder)
         .and_then(|()| fs::set_permissions(&folder, Permissions::from_mode(0o700)))
         .map_err(|error| {
             format!(
-                "cannot make {}: {error}; set XDG_CACHE_HOME to a directory of yours",
+                "cannot create {}: {error}; set XDG_CACHE_HOME to a directory that you can write to",
                 folder.display()
             )
         })?;
     Ok(folder)
 }
 
-/// A number that differs where the bytes differ (FNV-1a of 64 bits); each piece counts by its
-/// length too.
+/// A 64-bit hash (FNV-1a) of the pieces and their lengths.
 #[must_use]
 pub fn hash<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_has_another_hash() {
+    fn different_pieces_have_different_hashes() {
         let of = |pieces: &[&str]| hash(pieces.iter().map(|piece| piece.as_bytes()));
         assert_eq!(of(&["ab", "c"]), of(&["ab", "c"]));
         assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A target that a description names: found, built, started, listened to.
+//! Targets that a description defines: finds the description, builds the image, starts the board or
+//! emulator, and reads its record stream.
 
 use std::collections::HashMap;
 use std::env;
@@ -10,42 +11,44 @@ use std::process::{self as own, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::build::{self, Built};
-use super::description::{self, Chosen, Description, Places, Source, Way};
-use super::process::{self, last_lines, Work};
-use super::serial::Line;
-use super::spec::{self, Choice};
+use super::build::{self, BuildResult};
+use super::description::{
+    self, ChosenTarget, Description, OrderMethod, PlaceholderValues, RecordSource,
+};
+use super::process::{self, last_lines, ToolResult};
+use super::serial::SerialLine;
+use super::spec::{self, Choice, DescriptionLocation};
 use super::stream::{Bounds, Limit, Starts, Until};
 use super::{cache, host, sources, Ending, Order, Orders, Target};
 use crate::base::interrupt::Interrupt;
 use crate::stream::filter;
 use crate::stream::run::{Fact, Unit};
 
-/// How long writing an image to a board may take.
-const FLASH: Duration = Duration::from_secs(120);
+/// Time limit for writing an image to a board.
+const FLASH_LIMIT: Duration = Duration::from_secs(120);
 
-/// How long a reset may take.
-const RESET: Duration = Duration::from_secs(30);
+/// Time limit for resetting a board.
+const RESET_LIMIT: Duration = Duration::from_secs(30);
 
-/// How long a board's probe may take.
-const PROBE: Duration = Duration::from_secs(10);
+/// Time limit for probing a board.
+const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a program may take to say its version.
-const VERSION: Duration = Duration::from_secs(10);
+/// Time limit for asking a program for its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
-/// A description that was found.
+/// A description and its text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
-    /// Its name.
+pub struct FoundDescription {
+    /// The target's name.
     pub name: String,
-    /// Its text.
+    /// The text of the file.
     pub text: String,
-    /// What the text says.
+    /// The parsed description.
     pub description: Description,
 }
 
-/// The folder of the user's own descriptions; `None` where no variable says where it belongs.
-fn own_folder() -> Option<PathBuf> {
+/// The folder of the user's descriptions. `None` if neither `XDG_CONFIG_HOME` nor `HOME` is set.
+fn user_folder() -> Option<PathBuf> {
     env::var_os("XDG_CONFIG_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute())
@@ -53,30 +56,30 @@ fn own_folder() -> Option<PathBuf> {
         .map(|path| path.join("kernmark/targets"))
 }
 
-/// Reads the description of a target: of a file, or by its name the user's own or one that comes
-/// with the tool.
+/// Reads the description of a target: from a file, or by name. The user's own descriptions take
+/// precedence over the built-in ones.
 ///
 /// # Errors
 ///
-/// There is none, or it is wrong.
-pub fn find(target: &spec::Description) -> Result<Found, String> {
+/// There is none, or it is invalid.
+pub fn find(target: &DescriptionLocation) -> Result<FoundDescription, String> {
     let (name, origin, text) = match target {
-        spec::Description::File(path) => (spec::name_of(path), path.clone(), read(path)?),
-        spec::Description::Named(name) => {
-            let own = own_folder().map(|folder| folder.join(format!("{name}.toml")));
+        DescriptionLocation::File(path) => (spec::name_of(path), path.clone(), read(path)?),
+        DescriptionLocation::Named(name) => {
+            let user_file = user_folder().map(|folder| folder.join(format!("{name}.toml")));
             let built_in = || sources::targets().iter().find(|(known, _)| known == name);
-            match (own.filter(|path| path.is_file()), built_in()) {
+            match (user_file.filter(|path| path.is_file()), built_in()) {
                 (Some(path), _) => (name.clone(), path.clone(), read(&path)?),
                 (None, Some((_, text))) => {
                     let origin = format!("{name}.toml (built in)").into();
                     (name.clone(), origin, (*text).to_owned())
                 }
-                (None, None) => return Err(unknown(name)),
+                (None, None) => return Err(unknown_target(name)),
             }
         }
     };
     let description = Description::parse(&origin.display().to_string(), &text)?;
-    Ok(Found {
+    Ok(FoundDescription {
         name,
         text,
         description,
@@ -87,7 +90,7 @@ fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
-fn unknown(name: &str) -> String {
+fn unknown_target(name: &str) -> String {
     let names = names();
     let mut all = vec!["linux"];
     all.extend(names.iter().map(String::as_str));
@@ -99,15 +102,15 @@ fn unknown(name: &str) -> String {
     )
 }
 
-/// The names of all descriptions, in order.
+/// The names of all descriptions, sorted.
 #[must_use]
 pub fn names() -> Vec<String> {
     let mut names: Vec<String> = sources::targets()
         .iter()
         .map(|(name, _)| (*name).to_owned())
         .collect();
-    let own = own_folder().and_then(|folder| fs::read_dir(folder).ok());
-    for path in own
+    let entries = user_folder().and_then(|folder| fs::read_dir(folder).ok());
+    for path in entries
         .into_iter()
         .flatten()
         .flatten()
@@ -128,57 +131,61 @@ pub fn names() -> Vec<String> {
     names
 }
 
-/// A target whose image is built.
+/// A described target that is ready to be measured.
 #[derive(Debug)]
 pub struct Described<'a> {
-    chosen: Chosen,
-    /// The folder for what is built.
+    chosen: ChosenTarget,
+    /// The folder of its build output.
     out: PathBuf,
     facts: Vec<Fact>,
-    line: Option<Line>,
+    line: Option<SerialLine>,
     interrupt: &'a Interrupt,
 }
 
-/// What a choice means, and where it is built.
+/// A target that was looked up, and where to build it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What is measured.
-    pub chosen: Chosen,
-    /// The folder for what is built.
+    /// What to measure.
+    pub chosen: ChosenTarget,
+    /// The folder of its build output, relative to the cache folder.
     out: PathBuf,
-    /// Why it cannot be used on this machine.
+    /// Why it cannot be used on this machine; `None` if it can.
     unusable: Option<String>,
 }
 
-/// Finds out what a choice means. Where it leaves open which board is meant, the first is taken
+/// Looks up what a choice means. If it names no board, this takes the first of the default boards
 /// whose probe succeeds.
 ///
 /// # Errors
 ///
-/// There is no such target, board or variant, or its description is wrong.
+/// There is no such target, board or variant, or the description is invalid.
 pub fn plan(choice: &Choice, interrupt: &Interrupt) -> Result<Plan, String> {
     let found = find(&choice.target)?;
     let (choice, candidates) = found.description.candidates(choice)?;
     let mut reasons = Vec::new();
-    let mut taken = None;
+    let mut chosen = None;
     for board in candidates {
         let choice = Choice {
             board: Some(board.clone()),
             ..choice.clone()
         };
-        let chosen = found.description.choose(&choice)?;
-        let unusable = unusable(&chosen, interrupt)?;
-        let usable = unusable.is_none();
-        reasons.extend(unusable.map(|why| format!("board `{board}` cannot be used here: {why}")));
-        taken = Some(chosen);
-        if usable {
+        let candidate = found.description.choose(&choice)?;
+        let problem = probe(&candidate, interrupt)?;
+        let is_usable = problem.is_none();
+        reasons.extend(problem.map(|why| format!("board `{board}` cannot be used here: {why}")));
+        chosen = Some(candidate);
+        if is_usable {
             reasons.clear();
             break;
         }
     }
-    let chosen = taken.ok_or("it has no board")?;
-    let built_in = |name: &String| description::holds(&chosen.build, name);
-    let options = chosen.options.iter().filter(|(name, _)| built_in(name));
+    let chosen = chosen.ok_or("it has no board")?;
+    // Options that the build does not use do not need a build of their own.
+    let affects_build = |name: &String| description::has_placeholder(&chosen.build, name);
+    let options = chosen
+        .options
+        .iter()
+        .filter(|(name, _)| affects_build(name));
     let options = options.flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
     let sources = sources::hash().to_le_bytes();
     let pieces = [found.text.as_bytes(), &sources];
@@ -187,7 +194,7 @@ pub fn plan(choice: &Choice, interrupt: &Interrupt) -> Result<Plan, String> {
         "{}-{}-{}-{hash:016x}",
         found.name,
         chosen.board,
-        chosen.variant()
+        chosen.variant_name()
     );
     Ok(Plan {
         out: Path::new("build").join(folder),
@@ -196,49 +203,52 @@ pub fn plan(choice: &Choice, interrupt: &Interrupt) -> Result<Plan, String> {
     })
 }
 
-/// What the probe of a board says against it. It is asked once: what it tells does not change while
-/// the tool runs.
-fn unusable(chosen: &Chosen, interrupt: &Interrupt) -> Result<Option<String>, String> {
-    static KNOWN: Mutex<Option<HashMap<Vec<String>, Option<String>>>> = Mutex::new(None);
+/// Runs a board's probe. Returns why the board cannot be used, or `None` if it can. The result does
+/// not change while the tool runs, so each probe runs only once.
+fn probe(chosen: &ChosenTarget, interrupt: &Interrupt) -> Result<Option<String>, String> {
+    static RESULTS: Mutex<Option<HashMap<Vec<String>, Option<String>>>> = Mutex::new(None);
     if chosen.probe.is_empty() {
         return Ok(None);
     }
-    let chosen = filled(chosen.clone(), Path::new(""))?;
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = known.get_or_insert_with(HashMap::new);
-    if let Some(told) = known.get(&chosen.probe) {
-        return Ok(told.clone());
+    let chosen = fill_placeholders(chosen.clone(), Path::new(""))?;
+    let mut results = RESULTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let results = results.get_or_insert_with(HashMap::new);
+    if let Some(known) = results.get(&chosen.probe) {
+        return Ok(known.clone());
     }
     let mut words = chosen.probe.iter();
     let program = words.next().map_or("", String::as_str);
     let mut command = Command::new(program);
-    let told = match process::work(command.args(words), PROBE, interrupt) {
-        Ok(Work::Done(_) | Work::Interrupted) => None,
-        Ok(Work::Failed(how, said)) => Some(match last_lines(&said) {
-            said if said.is_empty() => format!("{program} {how}"),
-            said => said,
+    let problem = match process::run_tool(command.args(words), PROBE_LIMIT, interrupt) {
+        Ok(ToolResult::Succeeded(_) | ToolResult::Interrupted) => None,
+        Ok(ToolResult::Failed(what, stderr)) => Some(match last_lines(&stderr) {
+            lines if lines.is_empty() => format!("{program} {what}"),
+            lines => lines,
         }),
         Err(why) => Some(why),
     };
-    known.insert(chosen.probe, told.clone());
-    Ok(told)
+    results.insert(chosen.probe, problem.clone());
+    Ok(problem)
 }
 
-/// Fills the places in the words that a description chose.
-fn filled(chosen: Chosen, out: &Path) -> Result<Chosen, String> {
+/// Replaces all placeholders except those of a session.
+fn fill_placeholders(chosen: ChosenTarget, out: &Path) -> Result<ChosenTarget, String> {
     let agent = sources::folder()?;
     let all = [&chosen.build, &chosen.probe, &chosen.reset, &chosen.flash];
     let in_command = match &chosen.source {
-        Source::Command(words) => description::holds(words, "linux_agent"),
-        Source::Serial { .. } => false,
+        RecordSource::Command(words) => description::has_placeholder(words, "linux_agent"),
+        RecordSource::Serial { .. } => false,
     };
-    let wanted = in_command || all.iter().any(|w| description::holds(w, "linux_agent"));
-    let linux_agent = if wanted {
+    let is_needed = in_command
+        || all
+            .iter()
+            .any(|words| description::has_placeholder(words, "linux_agent"));
+    let linux_agent = if is_needed {
         host::program_file()?
     } else {
         PathBuf::new()
     };
-    Ok(chosen.filled(&Places {
+    Ok(chosen.fill(&PlaceholderValues {
         agent: utf8(&agent)?,
         out: utf8(out)?,
         linux_agent: utf8(&linux_agent)?,
@@ -247,19 +257,20 @@ fn filled(chosen: Chosen, out: &Path) -> Result<Chosen, String> {
 }
 
 impl<'a> Described<'a> {
-    /// Builds the image and brings it to the board. `None` when the user asked to stop.
+    /// Builds the image and writes it to the board. `None` if the user interrupted it.
     ///
     /// # Errors
     ///
-    /// A program is missing, the build fails, or the board cannot be reached; what to do.
+    /// A program is missing, the build failed, or the board cannot be reached. The message says
+    /// what to do.
     pub fn prepare(plan: Plan, interrupt: &'a Interrupt) -> Result<Option<Self>, String> {
         build::check_needs(&plan.chosen.needs)?;
         if let Some(why) = plan.unusable {
             return Err(why);
         }
         let out = cache::folder()?.join(&plan.out);
-        let chosen = filled(plan.chosen, &out)?;
-        let Built::Done(built) = build::build(&chosen, &out, interrupt)? else {
+        let chosen = fill_placeholders(plan.chosen, &out)?;
+        let BuildResult::Succeeded(built) = build::build(&chosen, &out, interrupt)? else {
             return Ok(None);
         };
         let mut described = Described {
@@ -269,24 +280,24 @@ impl<'a> Described<'a> {
             out,
             interrupt,
         };
-        if !described.work(&described.chosen.flash, "flash", FLASH)? {
+        if !described.run_tool(&described.chosen.flash, "flash", FLASH_LIMIT)? {
             return Ok(None);
         }
-        if let Source::Serial { device, baud } = &described.chosen.source {
-            described.line = Some(Line::open(device, *baud)?);
+        if let RecordSource::Serial { device, baud } = &described.chosen.source {
+            described.line = Some(SerialLine::open(device, *baud)?);
         }
         described.facts = described.own_facts();
         described.facts.extend(built);
         Ok(Some(described))
     }
 
-    /// What is known of the target.
+    /// Facts about the target.
     #[must_use]
     pub fn facts(&self) -> &[Fact] {
         &self.facts
     }
 
-    /// Takes another time without a record after which it counts as hung.
+    /// Sets the time without a record after which the target counts as hung.
     pub fn set_silence(&mut self, silence: Duration) {
         self.chosen.silence = silence;
     }
@@ -295,36 +306,39 @@ impl<'a> Described<'a> {
         let mut facts = vec![
             Fact::new("target", self.chosen.choice.to_string()),
             Fact::new("board", self.chosen.board.clone()),
-            Fact::new("variant", self.chosen.variant()),
+            Fact::new("variant", self.chosen.variant_name()),
         ];
         let options = self.chosen.options.iter();
         facts.extend(options.map(|(name, value)| Fact::new(name, value.clone())));
-        if let Source::Command(words) = &self.chosen.source {
-            facts.extend(self.emulator(words).map(|text| Fact::new("emulator", text)));
+        if let RecordSource::Command(words) = &self.chosen.source {
+            facts.extend(
+                self.emulator_version(words)
+                    .map(|text| Fact::new("emulator", text)),
+            );
             facts.push(Fact::new("command", self.command_text(words)));
         }
         facts
     }
 
-    /// The first line of what an emulator says of its version.
-    fn emulator(&self, words: &[String]) -> Option<String> {
+    /// The first line of an emulator's version message. `None` if the program is not QEMU.
+    fn emulator_version(&self, words: &[String]) -> Option<String> {
         let program = words.first()?;
         let name = Path::new(program).file_name()?.to_str()?;
         if !name.starts_with("qemu-") {
             return None;
         }
         let mut command = Command::new(program);
-        match process::work(command.arg("--version"), VERSION, self.interrupt) {
-            Ok(Work::Done(printed)) => {
-                let text = String::from_utf8_lossy(&printed);
+        match process::run_tool(command.arg("--version"), VERSION_LIMIT, self.interrupt) {
+            Ok(ToolResult::Succeeded(stdout)) => {
+                let text = String::from_utf8_lossy(&stdout);
                 text.lines().next().map(str::to_owned)
             }
-            // The run itself will tell.
+            // If the emulator does not work, the run will show it.
             _ => None,
         }
     }
 
-    /// The words of the command, without the folders that its files lie in.
+    /// The command, without the paths of the folders of its files.
     fn command_text(&self, words: &[String]) -> String {
         let out = format!("{}/", self.out.display());
         let image = self.chosen.image.as_deref().unwrap_or_default();
@@ -340,19 +354,20 @@ impl<'a> Described<'a> {
         words.join(" ")
     }
 
-    /// Runs a tool of the description, if it names one; false when the user asked to stop.
-    fn work(&self, words: &[String], key: &str, limit: Duration) -> Result<bool, String> {
+    /// Runs a tool of the description, if it names one. Returns false if the user interrupted it.
+    fn run_tool(&self, words: &[String], key: &str, limit: Duration) -> Result<bool, String> {
         let Some((program, words)) = words.split_first() else {
             return Ok(true);
         };
         let mut command = Command::new(program);
-        let at = |why: String| format!("`{key}` of board {}: {why}", self.chosen.board);
-        match process::work(command.args(words), limit, self.interrupt).map_err(at)? {
-            Work::Done(_) => Ok(true),
-            Work::Interrupted => Ok(false),
-            Work::Failed(how, said) => Err(at(match last_lines(&said) {
-                said if said.is_empty() => format!("{program} {how}"),
-                said => format!("{program} {how}: {said}"),
+        let in_context = |why: String| format!("`{key}` of board {}: {why}", self.chosen.board);
+        let result = process::run_tool(command.args(words), limit, self.interrupt);
+        match result.map_err(in_context)? {
+            ToolResult::Succeeded(_) => Ok(true),
+            ToolResult::Interrupted => Ok(false),
+            ToolResult::Failed(what, stderr) => Err(in_context(match last_lines(&stderr) {
+                lines if lines.is_empty() => format!("{program} {what}"),
+                lines => format!("{program} {what}: {lines}"),
             })),
         }
     }
@@ -361,13 +376,13 @@ impl<'a> Described<'a> {
         Bounds {
             silence: self.chosen.silence,
             limit: Some(match (self.chosen.unit, &self.chosen.source) {
-                (Unit::Instructions, Source::Command(_)) => Limit::Work(self.chosen.limit),
-                _ => Limit::Time(self.chosen.limit),
+                (Unit::Instructions, RecordSource::Command(_)) => Limit::CpuTime(self.chosen.limit),
+                _ => Limit::WallTime(self.chosen.limit),
             }),
             unit: Some(self.chosen.unit),
             baud: match self.chosen.source {
-                Source::Serial { baud, .. } => Some(baud),
-                Source::Command(_) => None,
+                RecordSource::Serial { baud, .. } => Some(baud),
+                RecordSource::Command(_) => None,
             },
             starts: Starts::Once,
             until,
@@ -375,7 +390,7 @@ impl<'a> Described<'a> {
     }
 }
 
-/// What a semihosting order adds to an emulator's command.
+/// The arguments that pass an order to QEMU by semihosting.
 fn semihosting(words: &[String]) -> [String; 2] {
     let mut config = "enable=on,target=native,chardev=console".to_owned();
     for word in words {
@@ -386,78 +401,90 @@ fn semihosting(words: &[String]) -> [String; 2] {
 }
 
 fn utf8(path: &Path) -> Result<&str, String> {
-    path.to_str()
-        .ok_or_else(|| format!("{} is not UTF-8; set XDG_CACHE_HOME", path.display()))
+    path.to_str().ok_or_else(|| {
+        format!(
+            "{} is not UTF-8; set XDG_CACHE_HOME to another directory",
+            path.display()
+        )
+    })
 }
 
 impl Target for Described<'_> {
     fn orders(&self) -> Orders {
         match self.chosen.order {
-            Way::None => Orders::None,
-            Way::Arguments | Way::Command | Way::Semihosting | Way::Line => Orders::Sorted,
+            OrderMethod::None => Orders::None,
+            OrderMethod::Arguments
+            | OrderMethod::Command
+            | OrderMethod::Semihosting
+            | OrderMethod::Line => Orders::Sorted,
         }
     }
 
     fn session(&mut self, order: &Order, take: &mut dyn FnMut(&[u8])) -> Result<Ending, String> {
         if let Some(line) = &mut self.line {
-            // What a board said before it was reset, or told what to do, is of no session.
-            if !self.chosen.reset.is_empty() || self.chosen.order == Way::Line {
-                line.forget();
+            // Output from before the reset or the order belongs to no session.
+            if !self.chosen.reset.is_empty() || self.chosen.order == OrderMethod::Line {
+                line.discard_input();
             }
         }
-        if !self.work(&self.chosen.reset, "reset", RESET)? {
+        if !self.run_tool(&self.chosen.reset, "reset", RESET_LIMIT)? {
             return Ok(Ending::Interrupted);
         }
         let words = order.words().join(" ");
-        let ordered = self.chosen.order == Way::Line;
+        let takes_line = self.chosen.order == OrderMethod::Line;
         let until = match (self.chosen.order, &self.chosen.source, order) {
-            (Way::Line, _, _) | (Way::None, _, Order::List) => Until::Bye,
-            (Way::None, Source::Serial { .. }, _) => Until::Measured(1),
-            (Way::None, Source::Command(_), _) => Until::End,
-            (Way::Arguments | Way::Command | Way::Semihosting, _, _) => Until::EndAfterBye,
+            (OrderMethod::Line, _, _) | (OrderMethod::None, _, Order::List) => Until::Bye,
+            (OrderMethod::None, RecordSource::Serial { .. }, _) => Until::Measured(1),
+            (OrderMethod::None, RecordSource::Command(_), _) => Until::End,
+            (OrderMethod::Arguments | OrderMethod::Command | OrderMethod::Semihosting, _, _) => {
+                Until::EndAfterBye
+            }
         };
         let bounds = self.bounds(until);
         if let Some(line) = &mut self.line {
-            let order = ordered.then_some(words.as_str());
+            let order = takes_line.then_some(words.as_str());
             return line.session(order, bounds, self.interrupt, take);
         }
-        let Source::Command(command) = &self.chosen.source else {
+        let RecordSource::Command(command) = &self.chosen.source else {
             return Err("its serial line is not open".to_owned());
         };
         let console = tempfile::NamedTempFile::new()
-            .map_err(|error| format!("cannot make a file for the console: {error}"))?;
+            .map_err(|error| format!("cannot create a file for the console: {error}"))?;
         let values = [
             ("order", words.as_str()),
             ("console", utf8(console.path())?),
         ];
-        let mut arguments = description::filled(command, &values).into_iter();
+        let mut arguments = description::fill_words(command, &values).into_iter();
         let mut command = Command::new(arguments.next().ok_or("its command is empty")?);
         command.args(arguments);
         let ending = match self.chosen.order {
-            Way::Line => {
+            OrderMethod::Line => {
                 process::ordered_session(&mut command, &words, bounds, self.interrupt, take)
             }
-            Way::None | Way::Arguments | Way::Command | Way::Semihosting => {
+            OrderMethod::None
+            | OrderMethod::Arguments
+            | OrderMethod::Command
+            | OrderMethod::Semihosting => {
                 match self.chosen.order {
-                    Way::Arguments => command.args(order.arguments()),
-                    Way::Semihosting => command.args(semihosting(&order.words())),
+                    OrderMethod::Arguments => command.args(order.arguments()),
+                    OrderMethod::Semihosting => command.args(semihosting(&order.words())),
                     _ => &mut command,
                 };
                 let child = process::start(&mut command, Stdio::null())?;
                 process::session(child, bounds, self.interrupt, take)
             }
         }?;
-        Ok(quoting(ending, console.path()))
+        Ok(with_console(ending, console.path()))
     }
 }
 
-/// An ending with the last lines of the machine's console where that may tell why.
-fn quoting(ending: Ending, console: &Path) -> Ending {
-    let tells = match &ending {
+/// Adds the last lines of the machine's console to an ending, if they may explain it.
+fn with_console(ending: Ending, console: &Path) -> Ending {
+    let may_explain = match &ending {
         Ending::Silent(_)
         | Ending::Noise { .. }
-        | Ending::Limit(_)
-        | Ending::Work(_)
+        | Ending::WallTimeLimit(_)
+        | Ending::CpuTimeLimit(_)
         | Ending::Restarts(_)
         | Ending::Lingers(_)
         | Ending::Unfinished
@@ -470,25 +497,25 @@ fn quoting(ending: Ending, console: &Path) -> Ending {
         | Ending::Lost(_)
         | Ending::Interrupted => false,
     };
-    let said = match fs::read(console) {
-        Ok(bytes) if tells => last_words(&bytes),
+    let lines = match fs::read(console) {
+        Ok(bytes) if may_explain => console_summary(&bytes),
         _ => String::new(),
     };
-    if said.is_empty() {
+    if lines.is_empty() {
         ending
     } else {
-        Ending::Console(Box::new(ending), said)
+        Ending::Console(Box::new(ending), lines)
     }
 }
 
-/// The last lines of a console, in one line; before them what a kernel says that it panics for,
-/// which a trace of calls may follow.
-fn last_words(console: &[u8]) -> String {
+/// The last lines of a console, in one line. A kernel's panic message comes first if it is further
+/// up, before a call trace.
+fn console_summary(console: &[u8]) -> String {
     const MOST: usize = 16 << 10;
     let end = &console[console.len().saturating_sub(MOST)..];
     let last = last_lines(end);
     let text = String::from_utf8_lossy(end);
-    // `panic=` is a word on the command line that it may print.
+    // Not `panic=`: Linux prints its command line, which may have that word.
     let panics = |line: &&str| {
         let line = line.to_ascii_lowercase();
         line.contains("panic ") || line.contains("panic:")
@@ -505,18 +532,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_words_have_the_reason_of_a_panic() {
-        assert_eq!(last_words(b""), "");
+    fn console_summary_includes_the_panic_message() {
+        assert_eq!(console_summary(b""), "");
         let console = b"boot panic=1\nKernel PANIC: no init\n1\n2\n3\n4\n\n";
         assert_eq!(
-            last_words(console),
+            console_summary(console),
             "Kernel PANIC: no init / ... / 2 / 3 / 4"
         );
-        assert_eq!(last_words(b"a\npanic: x\nb\n"), "a / panic: x / b");
+        assert_eq!(console_summary(b"a\npanic: x\nb\n"), "a / panic: x / b");
     }
 
     #[test]
-    fn a_semihosting_order_keeps_its_commas() {
+    fn semihosting_order_escapes_commas() {
         let words = ["run", "a=1,2"].map(str::to_owned);
         assert_eq!(
             semihosting(&words),

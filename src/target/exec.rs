@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A shell command whose standard output is the stream.
+//! `--on exec:COMMAND`: a shell command that prints the record stream on its standard output.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::stream::{Bounds, Starts, Until};
 use super::{process, Ending, Order, Orders, Target};
 use crate::base::interrupt::Interrupt;
 
-/// Runs a shell command once for each session.
+/// Runs a shell command, once per session.
 #[derive(Debug)]
 pub struct Exec<'a> {
     command: String,
@@ -18,7 +18,7 @@ pub struct Exec<'a> {
 }
 
 impl<'a> Exec<'a> {
-    /// A command that is killed when no record comes for `silence`.
+    /// The command is killed if no record comes for `silence`.
     #[must_use]
     pub fn new(command: String, silence: Duration, interrupt: &'a Interrupt) -> Self {
         Exec {

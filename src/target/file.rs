@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A stream that was saved, or that comes over a pipe.
+//! `--on file:PATH`: a record stream in a file, or one that comes over a pipe.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,23 +11,24 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{open, Mode, OFlags};
 
-use super::process::{poll_for, GLANCE};
+use super::process::{poll_for, POLL_INTERVAL};
 use super::stream::{Bounds, Starts, Until, Watch};
 use super::{Ending, Order, Orders, Target};
 use crate::base::interrupt::Interrupt;
 
-/// Reads a file from its start to its end in each session.
+/// Reads a file. Each session reads it from the start.
 #[derive(Debug)]
-pub struct Saved<'a> {
+pub struct StreamFile<'a> {
     path: PathBuf,
-    /// Sessions that are read; `None`: all.
+    /// How many sessions to read; `None` for all.
     sessions: Option<u32>,
     silence: Duration,
     interrupt: &'a Interrupt,
 }
 
-impl<'a> Saved<'a> {
-    /// A file, `-` for standard input. A pipe on which no record comes for `silence` is given up.
+impl<'a> StreamFile<'a> {
+    /// Reads `path`, or standard input if it is `-`. Reading a pipe ends if no record comes for
+    /// `silence`.
     #[must_use]
     pub fn new(
         path: PathBuf,
@@ -35,7 +36,7 @@ impl<'a> Saved<'a> {
         silence: Duration,
         interrupt: &'a Interrupt,
     ) -> Self {
-        Saved {
+        StreamFile {
             path,
             sessions,
             silence,
@@ -47,13 +48,13 @@ impl<'a> Saved<'a> {
         if self.path == Path::new("-") {
             return io::stdin().as_fd().try_clone_to_owned().map(File::from);
         }
-        // A named pipe that nobody writes to would not open otherwise.
+        // Without NONBLOCK, opening a named pipe would wait for a writer.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(File::from(open(&self.path, flags, Mode::empty())?))
     }
 }
 
-impl Target for Saved<'_> {
+impl Target for StreamFile<'_> {
     fn orders(&self) -> Orders {
         Orders::None
     }
@@ -94,7 +95,7 @@ fn read(
             PollFd::new(interrupt, PollFlags::IN),
             PollFd::new(file, PollFlags::IN),
         ];
-        poll_for(&mut fds, GLANCE)?;
+        poll_for(&mut fds, POLL_INTERVAL)?;
         let [interrupted, ready] = fds.map(|fd| !fd.revents().is_empty());
         if interrupted {
             return Ok(Ending::Interrupted);
@@ -107,17 +108,17 @@ fn read(
                         return Ok(ending);
                     }
                 }
-                Err(error) if is_passing(&error) => {}
+                Err(error) if is_transient(&error) => {}
                 Err(error) => return Err(error),
             }
-        } else if let Some(ending) = watch.overdue(Duration::ZERO) {
+        } else if let Some(ending) = watch.timeout(Duration::ZERO) {
             return Ok(ending);
         }
     }
 }
 
-/// Whether to read again.
-fn is_passing(error: &io::Error) -> bool {
+/// Whether to try reading again.
+fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The machine the tool stands on: the embedded agent as a process in a group of its own.
+//! `--on linux`: runs the embedded agent on this machine, as a process in its own group.
 
 use std::env;
 use std::fs::{self, File, Permissions};
@@ -22,16 +22,16 @@ use crate::base::interrupt::Interrupt;
 /// The agent, built by build.rs.
 const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernmark-agent"));
 
-/// The name it runs under.
+/// The name of its process.
 const NAME: &str = "kernmark-agent";
 
-/// The environment variable that names another agent to run.
+/// The environment variable that names a different agent to run.
 pub const OVERRIDE: &str = "KERNMARK_AGENT";
 
 /// Where the agent's program is.
 #[derive(Debug)]
 enum Program {
-    /// In sealed memory; no file system is touched.
+    /// In sealed memory, so that no file system is involved.
     Memory(OwnedFd),
     /// In a file.
     File(PathBuf),
@@ -50,39 +50,38 @@ impl Program {
 #[derive(Debug)]
 pub struct Host<'a> {
     program: Program,
-    patience: Duration,
+    silence: Duration,
     interrupt: &'a Interrupt,
 }
 
 impl<'a> Host<'a> {
     /// The embedded agent, or the one that `KERNMARK_AGENT` names.
     ///
-    /// An agent that writes nothing for `patience` is killed; so is one that
-    /// runs when `interrupt` is raised.
+    /// The agent is killed if it prints no record for `silence`, or when `interrupt` is raised.
     ///
     /// # Errors
     ///
-    /// The embedded agent can be put neither into memory nor into a file.
-    pub fn new(patience: Duration, interrupt: &'a Interrupt) -> Result<Self, String> {
+    /// The embedded agent could be put neither into memory nor into a file.
+    pub fn new(silence: Duration, interrupt: &'a Interrupt) -> Result<Self, String> {
         let program = match env::var_os(OVERRIDE) {
             Some(path) => Program::File(path.into()),
-            None => match sealed(AGENT) {
+            None => match sealed_memory(AGENT) {
                 Ok(fd) => Program::Memory(fd),
-                Err(_) => Program::File(in_cache(AGENT)?),
+                Err(_) => Program::File(cached_file(AGENT)?),
             },
         };
         Ok(Host {
             program,
-            patience,
+            silence,
             interrupt,
         })
     }
 
-    /// Starts the agent; where programs in memory must not run, from a file.
+    /// Starts the agent. Falls back to a file if the system does not run programs in memory.
     fn start(&mut self, order: &Order) -> Result<Child, String> {
         match spawn(&self.program.path(), order) {
             Err(_) if matches!(self.program, Program::Memory(_)) => {
-                self.program = Program::File(in_cache(AGENT)?);
+                self.program = Program::File(cached_file(AGENT)?);
                 spawn(&self.program.path(), order)
             }
             other => other,
@@ -90,9 +89,9 @@ impl<'a> Host<'a> {
         .map_err(|error| {
             let path = self.program.path();
             let hint = if env::var_os(OVERRIDE).is_some() {
-                format!("; {OVERRIDE} names it")
+                format!("; it is named by {OVERRIDE}")
             } else {
-                "; set XDG_CACHE_HOME to a directory where programs may run".to_owned()
+                "; set XDG_CACHE_HOME to a directory that allows programs to run".to_owned()
             };
             format!("cannot start the agent {}: {error}{hint}", path.display())
         })
@@ -106,7 +105,7 @@ impl Target for Host<'_> {
         }
         let child = self.start(order)?;
         let bounds = Bounds {
-            silence: self.patience,
+            silence: self.silence,
             limit: None,
             unit: None,
             baud: None,
@@ -124,7 +123,7 @@ impl Target for Host<'_> {
 fn spawn(program: &Path, order: &Order) -> io::Result<Child> {
     let mut arguments = order.arguments();
     if matches!(order, Order::Run { .. }) {
-        // The agent ends with this process: it asks the kernel for that itself.
+        // The agent asks the kernel to kill it when this process ends.
         arguments.insert(1, format!("parent={}", process::id()));
     }
     let mut command = Command::new(program);
@@ -134,10 +133,10 @@ fn spawn(program: &Path, order: &Order) -> io::Result<Child> {
     Ok(child)
 }
 
-/// The program in memory that nobody can change any more.
-fn sealed(program: &[u8]) -> io::Result<OwnedFd> {
+/// Puts the program into memory that nobody can change any more.
+fn sealed_memory(program: &[u8]) -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    // Kernels before 6.3 do not know EXEC and need no such flag.
+    // Kernels before 6.3 reject EXEC and do not need it.
     let fd = memfd_create(NAME, flags | MemfdFlags::EXEC).or_else(|error| match error {
         Errno::INVAL => memfd_create(NAME, flags),
         other => Err(other),
@@ -152,7 +151,7 @@ fn sealed(program: &[u8]) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// The agent's program as a file that others may start: the embedded one, or the one that
+/// The agent's program as a file, for other programs to start: the embedded agent, or the one that
 /// `KERNMARK_AGENT` names.
 ///
 /// # Errors
@@ -161,34 +160,35 @@ fn sealed(program: &[u8]) -> io::Result<OwnedFd> {
 pub fn program_file() -> Result<PathBuf, String> {
     match env::var_os(OVERRIDE) {
         Some(path) => Ok(path.into()),
-        None => in_cache(AGENT),
+        None => cached_file(AGENT),
     }
 }
 
-/// The program in a private file of the user's cache directory.
-fn in_cache(program: &[u8]) -> Result<PathBuf, String> {
+/// Writes the program to a private file in the user's cache directory.
+fn cached_file(program: &[u8]) -> Result<PathBuf, String> {
     let directory = cache::folder()?;
     private_file(&directory, program).map_err(|error| {
         format!(
-            "cannot write the agent into {}: {error}; set XDG_CACHE_HOME to a directory of yours",
+            "cannot write the agent into {}: {error}; set XDG_CACHE_HOME to a directory that you can \
+             write to",
             directory.display()
         )
     })
 }
 
-/// A file in `directory` with just these bytes, which only this user can change.
+/// A file in `directory` with exactly these bytes, which only this user can access.
 fn private_file(directory: &Path, program: &[u8]) -> io::Result<PathBuf> {
     let path = directory.join(NAME);
-    let mine = rustix::process::geteuid().as_raw();
+    let user = rustix::process::geteuid().as_raw();
     let present = fs::symlink_metadata(&path).is_ok_and(|data| {
-        data.is_file() && data.uid() == mine && data.permissions().mode() & 0o777 == 0o700
+        data.is_file() && data.uid() == user && data.permissions().mode() & 0o777 == 0o700
     }) && fs::read(&path).is_ok_and(|bytes| bytes == program);
     if !present {
         let mut file = tempfile::Builder::new()
             .permissions(Permissions::from_mode(0o700))
             .tempfile_in(directory)?;
         file.write_all(program)?;
-        // Closed before it takes its name: a file open for writing cannot run.
+        // Close it before renaming it: a file that is open for writing cannot be executed.
         file.into_temp_path().persist(&path)?;
     }
     Ok(path)
@@ -199,23 +199,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_in_memory_is_whole_and_cannot_be_changed() {
-        let mut file = File::from(sealed(b"program").unwrap());
+    fn program_in_memory_is_complete_and_immutable() {
+        let mut file = File::from(sealed_memory(b"program").unwrap());
         assert!(file.write_all(b"other").is_err());
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         assert_eq!(fs::read(path).unwrap(), b"program");
     }
 
     #[test]
-    fn the_program_in_the_cache_is_private_and_is_replaced_when_it_differs() {
+    fn cached_program_is_private_and_is_replaced_if_it_differs() {
         let directory = tempfile::tempdir().unwrap();
-        let place = directory.path();
-        let path = private_file(place, b"one").unwrap();
+        let directory = directory.path();
+        let path = private_file(directory, b"one").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
         let inode = fs::metadata(&path).unwrap().ino();
-        private_file(place, b"one").unwrap();
+        private_file(directory, b"one").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().ino(), inode);
-        private_file(place, b"two").unwrap();
+        private_file(directory, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
     }
 }

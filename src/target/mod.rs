@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Where record streams come from: one [`Target`] per way to run an agent.
+//! Where record streams come from. A [`Target`] takes an [`Order`] and hands on the lines that its
+//! agent prints, until the session has an [`Ending`]. There is one file per kind of target.
 
 pub mod build;
 pub mod cache;
@@ -17,26 +18,26 @@ pub mod stream;
 
 use std::time::Duration;
 
-/// What an agent is asked to do in one session.
+/// What an agent should do in one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Print the catalog.
+    /// Print its catalog.
     List,
     /// Measure these cases, in this order.
     Run {
-        /// `key=value` settings, as doc/protocol.md lists them.
+        /// `key=value` settings, as listed in doc/protocol.md.
         settings: Vec<(&'static str, String)>,
         /// The ids of the cases.
         cases: Vec<String>,
         /// The ids of all cases, in the catalog's order.
         all: Vec<String>,
     },
-    /// Whatever it does by itself.
+    /// Whatever it does without orders.
     Listen,
 }
 
 impl Order {
-    /// The order as words that name the cases by their ids.
+    /// The order as words, with the ids of the cases.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
         match self {
@@ -45,14 +46,14 @@ impl Order {
         }
     }
 
-    /// The order as words that name the cases by their places in the catalog; they are measured in
-    /// the catalog's order.
+    /// The order as words, with the cases as a bit mask over the catalog (doc/protocol.md). The
+    /// agent measures them in the catalog's order.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         match self {
             Order::Run { cases, all, .. } if all.iter().any(|case| !cases.contains(case)) => {
                 let wanted: Vec<bool> = all.iter().map(|case| cases.contains(case)).collect();
-                let cases = format!("cases={}", digits(&wanted));
+                let cases = format!("cases={}", hexadecimal(&wanted));
                 self.head().chain([cases]).collect()
             }
             _ => self.head().collect(),
@@ -70,8 +71,9 @@ impl Order {
     }
 }
 
-/// One bit for each, the first the highest of the first hexadecimal digit, padded with zeros.
-fn digits(bits: &[bool]) -> String {
+/// The bits as hexadecimal digits, padded with zeros. The first bit is the highest of the first
+/// digit.
+fn hexadecimal(bits: &[bool]) -> String {
     let digit = |four: &[bool]| {
         let value = (0..4).fold(0, |value, at| {
             value << 1 | u32::from(four.get(at).copied().unwrap_or(false))
@@ -84,73 +86,74 @@ fn digits(bits: &[bool]) -> String {
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The agent ended by itself, exit status 0.
+    /// The agent exited with status 0.
     Done,
-    /// The agent ended by itself with another exit status.
+    /// The agent exited with another status.
     Status {
         /// The exit status, 1 to 255.
         status: i32,
         /// The last lines of its standard error.
-        said: String,
+        stderr: String,
     },
     /// A signal ended the agent.
     Signal {
         /// The signal's number.
         signal: i32,
-        /// That its memory was used up, or the last lines of its standard error.
-        said: String,
+        /// That it ran out of memory, or the last lines of its standard error.
+        details: String,
     },
-    /// No record came for this long; a process was killed.
+    /// No record came for this long. If the agent was a process, it was killed.
     Silent(Duration),
-    /// Bytes came, but no record was among them for this long.
+    /// Bytes came, but no record among them.
     Noise {
-        /// How many came.
+        /// The number of bytes.
         bytes: usize,
-        /// How long.
+        /// The time without a record.
         time: Duration,
-        /// The baud rate that they were read at, if they came over a line.
+        /// The baud rate, if they came over a serial line.
         baud: Option<u32>,
     },
-    /// The session took longer than it may.
-    Limit(Duration),
-    /// Its processes used as much processor time as they may.
-    Work(Duration),
-    /// The agent started so often without coming to its end.
+    /// The session exceeded this limit of wall time.
+    WallTimeLimit(Duration),
+    /// The session's processes exceeded this limit of CPU time.
+    CpuTimeLimit(Duration),
+    /// The agent started this many times without finishing a session.
     Restarts(u32),
-    /// The agent said `bye`, and its process did not end within this time.
+    /// The agent said `bye`, but its process did not exit within this time.
     Lingers(Duration),
-    /// The agent's clock counts something else than the target's description says.
+    /// The agent's clock does not have the unit that the target's description says.
     Unit {
-        /// What the description says.
+        /// The unit in the description.
         declared: &'static str,
-        /// What the agent says.
-        said: String,
+        /// The unit that the agent reports.
+        reported: String,
     },
-    /// The machine stopped by itself before its agent was done.
+    /// The emulator or program exited before the agent finished its session.
     Unfinished,
-    /// It went wrong in this way, and these are the last lines of the machine's console.
+    /// It failed in this way, and these are the last lines on the machine's console.
     Console(Box<Ending>, String),
-    /// The connection broke; why.
+    /// The connection broke, for this reason.
     Lost(String),
-    /// The agent wrote more than this many bytes and was killed.
+    /// The agent wrote more than this many bytes, and was killed.
     Flood(usize),
-    /// The user asked to stop; the agent was killed.
+    /// The user interrupted the run, and the agent was killed.
     Interrupted,
 }
 
 impl Ending {
-    /// Whether it took time, and will again, to find out that the agent does not go on.
+    /// Whether it took a timeout to detect this failure. If so, it costs as much time when it
+    /// happens again.
     #[must_use]
-    pub fn costs_time(&self) -> bool {
+    pub fn is_hang(&self) -> bool {
         match self {
             Ending::Silent(_)
             | Ending::Noise { .. }
-            | Ending::Limit(_)
-            | Ending::Work(_)
+            | Ending::WallTimeLimit(_)
+            | Ending::CpuTimeLimit(_)
             | Ending::Restarts(_)
             | Ending::Lingers(_)
             | Ending::Flood(_) => true,
-            Ending::Console(ending, _) => ending.costs_time(),
+            Ending::Console(ending, _) => ending.is_hang(),
             Ending::Done
             | Ending::Unfinished
             | Ending::Status { .. }
@@ -161,24 +164,25 @@ impl Ending {
         }
     }
 
-    /// What went wrong, in one line; `None` when nothing did.
+    /// What went wrong, in one line; `None` if nothing did.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
-        let with = |what: String, said: &str| {
-            if said.is_empty() {
+        let with = |what: String, details: &str| {
+            if details.is_empty() {
                 what
             } else {
-                format!("{what}: {said}")
+                format!("{what}: {details}")
             }
         };
         match self {
             Ending::Done => None,
-            Ending::Status { status, said } => {
-                Some(with(format!("the agent ended with status {status}"), said))
-            }
-            Ending::Signal { signal, said } => Some(with(
+            Ending::Status { status, stderr } => Some(with(
+                format!("the agent exited with status {status}"),
+                stderr,
+            )),
+            Ending::Signal { signal, details } => Some(with(
                 format!("signal {signal}{} ended the agent", signal_name(*signal)),
-                said,
+                details,
             )),
             Ending::Silent(time) => Some(format!(
                 "no sign of life for {} s; killed",
@@ -187,47 +191,47 @@ impl Ending {
             Ending::Noise { bytes, time, baud } => {
                 let hint = match baud {
                     Some(baud) => format!(
-                        "; check the baud rate: {baud} is what the line was read at, \
-                         @BAUD or baud=BAUD sets another"
+                        "; check the baud rate: the line was read at {baud}; set another with \
+                         @BAUD or baud=BAUD"
                     ),
-                    None => "; is it an agent of kernmark?".to_owned(),
+                    None => "; is it a kernmark agent?".to_owned(),
                 };
                 Some(format!(
-                    "{bytes} bytes came within {} s, and no record among them{hint}",
+                    "{bytes} bytes came within {} s, but no record{hint}",
                     time.as_secs_f64()
                 ))
             }
-            Ending::Limit(time) => Some(format!(
-                "the session took longer than its limit of {} s",
+            Ending::WallTimeLimit(time) => Some(format!(
+                "the session exceeded its limit of {} s",
                 time.as_secs_f64()
             )),
-            Ending::Work(time) => Some(format!(
-                "the session used up its limit of {} s of processor time",
+            Ending::CpuTimeLimit(time) => Some(format!(
+                "the session exceeded its limit of {} s of CPU time",
                 time.as_secs_f64()
             )),
             Ending::Restarts(count) => Some(format!(
-                "it restarts in a loop: {count} starts without coming to the end"
+                "it restarts in a loop: {count} starts without finishing a session"
             )),
             Ending::Lingers(time) => Some(format!(
-                "it did not end within {} s after its last record; killed",
+                "it did not exit within {} s after its last record; killed",
                 time.as_secs_f64()
             )),
-            Ending::Unit { declared, said } => Some(format!(
-                "its clock counts `{said}`, the description of the target says unit = \
+            Ending::Unit { declared, reported } => Some(format!(
+                "its clock counts `{reported}`, but the target's description says unit = \
                  \"{declared}\"; one of them is wrong"
             )),
-            Ending::Unfinished => Some("the machine stopped before its agent was done".to_owned()),
-            Ending::Console(ending, said) => ending
+            Ending::Unfinished => Some("the machine stopped before its agent finished".to_owned()),
+            Ending::Console(ending, lines) => ending
                 .fault()
-                .map(|fault| format!("{fault}; its console says: {said}")),
+                .map(|fault| format!("{fault}; its console says: {lines}")),
             Ending::Lost(why) => Some(format!("the connection was lost: {why}")),
-            Ending::Flood(bytes) => Some(format!("more than {bytes} bytes of output; killed")),
+            Ending::Flood(bytes) => Some(format!("it wrote more than {bytes} bytes; killed")),
             Ending::Interrupted => Some("interrupted by the user".to_owned()),
         }
     }
 }
 
-/// The name of a signal in brackets, with a space before it; empty for the rarer ones.
+/// The name of a signal, as ` (SIGSEGV)`; empty for the rarer signals.
 fn signal_name(signal: i32) -> &'static str {
     use signal_hook::consts as signals;
     match signal {
@@ -244,31 +248,31 @@ fn signal_name(signal: i32) -> &'static str {
     }
 }
 
-/// What orders a target takes.
+/// Which orders a target takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orders {
-    /// Cases in any order.
+    /// To measure any cases, in any order.
     Shuffled,
-    /// Cases in the catalog's order.
+    /// To measure any cases, in the catalog's order.
     Sorted,
-    /// None: it prints its catalog and measures everything by itself.
+    /// None. It prints its catalog and measures everything without being asked.
     None,
 }
 
 /// A way to run an agent.
 pub trait Target {
-    /// What orders it takes. One that takes none gets [`Order::List`], which reads until a session
-    /// ends, and [`Order::Listen`].
+    /// Which orders it takes. A target that takes none gets only [`Order::List`], which reads until
+    /// a session ends, and [`Order::Listen`].
     fn orders(&self) -> Orders;
 
-    /// Runs one session to its end and hands each line to `take` as it comes, with its line end.
+    /// Runs one session to its end. Passes each line, with its newline, to `take` as it comes.
     ///
-    /// When this returns, the session's processes are gone.
+    /// When this returns, all processes of the session are gone.
     ///
     /// # Errors
     ///
-    /// The agent could not be started; the message says what to do. An agent
-    /// that fails later is an [`Ending`].
+    /// The agent could not be started; the message says what to do. An agent that fails later is
+    /// not an error but an [`Ending`].
     fn session(&mut self, order: &Order, take: &mut dyn FnMut(&[u8])) -> Result<Ending, String>;
 }
 
@@ -277,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_is_the_agents_arguments() {
+    fn order_becomes_arguments() {
         let order = Order::Run {
             settings: vec![("samples", "20".to_owned()), ("cpu", "1".to_owned())],
             cases: vec!["clock.read".to_owned()],
@@ -294,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_are_one_bit_each_and_all_of_them_need_none() {
+    fn cases_become_a_bit_mask_unless_all_are_wanted() {
         let all: Vec<String> = (0..9).map(|n| format!("case.{n}")).collect();
         let words = |cases: &[usize]| {
             let order = Order::Run {
@@ -311,12 +315,12 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_says_what_and_quotes_the_agent() {
+    fn fault_quotes_the_agent() {
         assert_eq!(Ending::Done.fault(), None);
         assert_eq!(
             Ending::Signal {
                 signal: 11,
-                said: "at sem.c".to_owned()
+                details: "at sem.c".to_owned()
             }
             .fault()
             .unwrap(),

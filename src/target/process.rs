@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A child process: started as the leader of a group of its own, listened to, and ended with all
-//! of its group.
+//! Runs child processes: agents, whose output is a record stream, and tools, which succeed or fail.
+//! Each is the leader of its own process group, so that the whole group can be killed.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -14,31 +14,31 @@ use rustix::io::Errno;
 use rustix::param::clock_ticks_per_second;
 use rustix::process::{kill_process_group, waitid, Pid, Signal, WaitId, WaitIdOptions};
 
-use super::stream::{Bounds, Watch, PARTING};
+use super::stream::{Bounds, Watch, EXIT_TIMEOUT};
 use super::Ending;
 use crate::base::interrupt::Interrupt;
 use crate::machine::MemoryGroup;
 
-/// Bytes of standard error, and of what a tool prints, that are kept: the end.
-const KEPT: usize = 16 << 10;
+/// How many of the last bytes of standard error, and of a tool's output, are kept.
+const TAIL: usize = 16 << 10;
 
-/// How often something quiet is looked at.
-pub const GLANCE: Duration = Duration::from_millis(100);
+/// How long to wait for input before checking other conditions.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Who listens to a process.
+/// Watches a process and decides when to kill it.
 pub trait Listener {
-    /// Takes what came on its standard output; `Some` when it is to be ended.
+    /// Takes bytes of its standard output. `Some` if the process should be killed.
     fn bytes(&mut self, bytes: &[u8]) -> Option<Ending>;
 
-    /// Whether [`Listener::overdue`] needs to be told the processor time.
-    fn limits_work(&self) -> bool;
+    /// Whether [`Listener::timeout`] uses the CPU time.
+    fn limits_cpu_time(&self) -> bool;
 
-    /// `Some` when it is to be ended for what it does not do, or for the processor time `worked`
+    /// `Some` if the process should be killed because it took too long. `cpu_time` is the CPU time
     /// that its group has used.
-    fn overdue(&self, worked: Duration) -> Option<Ending>;
+    fn timeout(&self, cpu_time: Duration) -> Option<Ending>;
 }
 
-/// A session, and who takes its lines.
+/// The listener of an agent: watches the session and passes its lines on.
 struct Session<'a> {
     watch: Watch,
     take: &'a mut dyn FnMut(&[u8]),
@@ -49,16 +49,16 @@ impl Listener for Session<'_> {
         self.watch.bytes(bytes, self.take)
     }
 
-    fn limits_work(&self) -> bool {
-        self.watch.limits_work()
+    fn limits_cpu_time(&self) -> bool {
+        self.watch.limits_cpu_time()
     }
 
-    fn overdue(&self, worked: Duration) -> Option<Ending> {
-        self.watch.overdue(worked)
+    fn timeout(&self, cpu_time: Duration) -> Option<Ending> {
+        self.watch.timeout(cpu_time)
     }
 }
 
-/// Starts a process as the leader of a group, with pipes for what it says.
+/// Starts a process as the leader of a group, with pipes for its output.
 ///
 /// # Errors
 ///
@@ -72,11 +72,11 @@ pub fn spawn(command: &mut Command, stdin: Stdio) -> io::Result<Child> {
         .spawn()
 }
 
-/// Listens to an agent until its session is over; then all processes of its group are gone.
+/// Reads from an agent until its session is over. Then all processes of its group are gone.
 ///
 /// # Errors
 ///
-/// It cannot be listened to.
+/// Reading from it failed.
 pub fn session(
     child: Child,
     bounds: Bounds,
@@ -87,23 +87,23 @@ pub fn session(
         watch: Watch::new(bounds, Vec::new()),
         take,
     };
-    let ended = listen(child, interrupt, &mut session)
+    let end = listen(child, interrupt, &mut session)
         .map_err(|error| format!("cannot read from the agent: {error}"))?;
     session.watch.flush(session.take);
-    Ok(match ended {
-        Ended::Stopped(ending) => ending,
-        Ended::Alone(status, said, memory) => match ending(status, &said, memory) {
-            Ending::Done if !session.watch.may_end() => Ending::Unfinished,
+    Ok(match end {
+        End::Killed(ending) => ending,
+        End::Exited(status, stderr, memory) => match ending(status, &stderr, memory) {
+            Ending::Done if !session.watch.may_exit() => Ending::Unfinished,
             ending => ending,
         },
     })
 }
 
-/// Starts an agent that takes its order on standard input, and listens to it.
+/// Starts an agent, sends it `line` as its order on standard input, and reads its session.
 ///
 /// # Errors
 ///
-/// It cannot be started or listened to.
+/// The agent cannot be started, or reading from it failed.
 pub fn ordered_session(
     command: &mut Command,
     line: &str,
@@ -112,8 +112,8 @@ pub fn ordered_session(
     take: &mut dyn FnMut(&[u8]),
 ) -> Result<Ending, String> {
     let mut child = start(command, Stdio::piped())?;
-    // Open until the session is over: an end of the input may end an emulator. One that does not
-    // read, or has ended, is told by what it prints.
+    // Keep standard input open until the session is over: an emulator may exit at its end. Ignore
+    // write errors: if the agent does not read its order, its output shows that.
     let stdin = child.stdin.take();
     if let Some(stdin) = &stdin {
         let mut stdin: &std::process::ChildStdin = stdin;
@@ -122,7 +122,7 @@ pub fn ordered_session(
     session(child, bounds, interrupt, take)
 }
 
-/// Starts a program that the user's description of a target names.
+/// Starts a program that a target's description names.
 ///
 /// # Errors
 ///
@@ -134,87 +134,92 @@ pub fn start(command: &mut Command, stdin: Stdio) -> Result<Child, String> {
     })
 }
 
-/// How a tool, which is no agent, did its work.
+/// The result of running a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// It succeeded; the end of what it printed.
-    Done(Vec<u8>),
-    /// It failed: in what way, and the end of its standard error.
+pub enum ToolResult {
+    /// It succeeded. The last bytes of its standard output.
+    Succeeded(Vec<u8>),
+    /// It failed. What happened, and the last bytes of its standard error.
     Failed(String, Vec<u8>),
-    /// The user asked to stop; it was killed.
+    /// The user interrupted the run, and the tool was killed.
     Interrupted,
 }
 
-/// Keeps the end of what a tool prints, and the time.
-struct Clerk {
-    printed: Vec<u8>,
+/// The listener of a tool: keeps the end of its output and limits its time.
+struct ToolListener {
+    stdout: Vec<u8>,
     started: Instant,
     limit: Duration,
 }
 
-impl Listener for Clerk {
+impl Listener for ToolListener {
     fn bytes(&mut self, bytes: &[u8]) -> Option<Ending> {
-        keep(&mut self.printed, bytes);
+        append_tail(&mut self.stdout, bytes);
         None
     }
 
-    fn limits_work(&self) -> bool {
+    fn limits_cpu_time(&self) -> bool {
         false
     }
 
-    fn overdue(&self, _worked: Duration) -> Option<Ending> {
-        (self.started.elapsed() >= self.limit).then_some(Ending::Limit(self.limit))
+    fn timeout(&self, _cpu_time: Duration) -> Option<Ending> {
+        (self.started.elapsed() >= self.limit).then_some(Ending::WallTimeLimit(self.limit))
     }
 }
 
-/// Runs a tool to its end, or until `limit`.
+/// Runs a tool. Kills it after `limit`.
 ///
 /// # Errors
 ///
-/// It cannot be started or listened to.
-pub fn work(command: &mut Command, limit: Duration, interrupt: &Interrupt) -> Result<Work, String> {
+/// It cannot be started, or reading from it failed.
+pub fn run_tool(
+    command: &mut Command,
+    limit: Duration,
+    interrupt: &Interrupt,
+) -> Result<ToolResult, String> {
     let child = start(command, Stdio::null())?;
-    let mut clerk = Clerk {
-        printed: Vec::new(),
+    let mut listener = ToolListener {
+        stdout: Vec::new(),
         started: Instant::now(),
         limit,
     };
-    let ended = listen(child, interrupt, &mut clerk)
+    let end = listen(child, interrupt, &mut listener)
         .map_err(|error| format!("cannot wait for a program: {error}"))?;
-    Ok(match ended {
-        Ended::Stopped(Ending::Interrupted) => Work::Interrupted,
-        Ended::Stopped(_) => {
-            let how = format!("did not end within {} s", limit.as_secs_f64());
-            Work::Failed(how, Vec::new())
+    Ok(match end {
+        End::Killed(Ending::Interrupted) => ToolResult::Interrupted,
+        End::Killed(_) => {
+            let what = format!("did not exit within {} s", limit.as_secs_f64());
+            ToolResult::Failed(what, Vec::new())
         }
-        Ended::Alone(status, ..) if status.success() => Work::Done(clerk.printed),
-        Ended::Alone(status, said, _) => Work::Failed(format!("failed ({status})"), said),
+        End::Exited(status, ..) if status.success() => ToolResult::Succeeded(listener.stdout),
+        End::Exited(status, stderr, _) => ToolResult::Failed(format!("failed ({status})"), stderr),
     })
 }
 
-/// How a process came to its end.
-enum Ended {
-    /// By itself; the end of its standard error; that its control group had no memory left.
-    Alone(ExitStatus, Vec<u8>, Option<String>),
-    /// It was killed, for this.
-    Stopped(Ending),
+/// How a process ended.
+enum End {
+    /// It exited by itself. Its status, the last bytes of its standard error, and a message if its
+    /// control group ran out of memory.
+    Exited(ExitStatus, Vec<u8>, Option<String>),
+    /// It was killed for this reason.
+    Killed(Ending),
 }
 
-/// Listens until the process has ended or has to be killed; then all of its group is gone.
-fn listen(child: Child, interrupt: &Interrupt, listener: &mut dyn Listener) -> io::Result<Ended> {
+/// Reads from a process until it exits or must be killed. Then its whole group is gone.
+fn listen(child: Child, interrupt: &Interrupt, listener: &mut dyn Listener) -> io::Result<End> {
     let mut process = Process(child);
-    let mut said = Vec::new();
+    let mut stderr = Vec::new();
     let mut groups = Vec::from_iter(process.memory());
-    let heard = process.hear(interrupt, listener, &mut said, &mut groups);
-    let status = process.end()?;
+    let result = process.read(interrupt, listener, &mut stderr, &mut groups);
+    let status = process.kill()?;
     let memory = groups.iter().find_map(MemoryGroup::exhausted);
-    Ok(match heard? {
-        Some(ending) => Ended::Stopped(ending),
-        None => Ended::Alone(status, said, memory),
+    Ok(match result? {
+        Some(ending) => End::Killed(ending),
+        None => End::Exited(status, stderr, memory),
     })
 }
 
-/// A process that runs, leader of a group.
+/// A running process, the leader of its group.
 struct Process(Child);
 
 impl Process {
@@ -226,20 +231,20 @@ impl Process {
         MemoryGroup::of(self.0.id())
     }
 
-    /// Reads until the process has ended (`None`) or has to be killed. What it was started by may
-    /// have put it into another control group by the time it speaks: that one joins `groups`.
-    fn hear(
+    /// Reads until the process exits (`None`) or must be killed. A wrapper may have moved it into
+    /// another control group by the time of its first output; that group is added to `groups`.
+    fn read(
         &mut self,
         interrupt: &Interrupt,
         listener: &mut dyn Listener,
-        said: &mut Vec<u8>,
+        stderr: &mut Vec<u8>,
         groups: &mut Vec<MemoryGroup>,
     ) -> io::Result<Option<Ending>> {
         let mut output = self.0.stdout.take();
         let mut error = self.0.stderr.take();
         let mut buffer = vec![0; 64 << 10];
         let mut closed = None;
-        let mut meter = Meter::new(self.pid());
+        let mut meter = CpuTimeMeter::new(self.pid());
         loop {
             let ready = wait(interrupt, output.as_ref(), error.as_ref())?;
             if ready.interrupt {
@@ -247,7 +252,7 @@ impl Process {
             }
             if ready.error {
                 let count = read(&mut error, &mut buffer)?;
-                keep(said, &buffer[..count]);
+                append_tail(stderr, &buffer[..count]);
             }
             if ready.output {
                 if groups.len() < 2 {
@@ -261,26 +266,26 @@ impl Process {
                     closed = Some(Instant::now());
                 }
             }
-            // Its children may hold the pipes open after the process itself has ended.
-            if !ready.output && !ready.error && self.has_ended()? {
+            // Its children may keep the pipes open after the process itself has exited.
+            if !ready.output && !ready.error && self.has_exited()? {
                 return Ok(None);
             }
-            if closed.is_some_and(|since: Instant| since.elapsed() >= PARTING) {
-                return Ok(Some(Ending::Silent(PARTING)));
+            if closed.is_some_and(|since: Instant| since.elapsed() >= EXIT_TIMEOUT) {
+                return Ok(Some(Ending::Silent(EXIT_TIMEOUT)));
             }
-            let worked = if listener.limits_work() {
+            let cpu_time = if listener.limits_cpu_time() {
                 meter.read()
             } else {
                 Duration::ZERO
             };
-            if let Some(ending) = listener.overdue(worked) {
+            if let Some(ending) = listener.timeout(cpu_time) {
                 return Ok(Some(ending));
             }
         }
     }
 
-    /// Whether the process itself has ended; it stays a zombie, so that its number is not used again.
-    fn has_ended(&self) -> io::Result<bool> {
+    /// Whether the process itself has exited. It stays a zombie, so its process id is not reused.
+    fn has_exited(&self) -> io::Result<bool> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match waitid(WaitId::Pid(self.pid()), options) {
             Ok(status) => Ok(status.is_some()),
@@ -289,42 +294,43 @@ impl Process {
         }
     }
 
-    /// Ends what is left of the group and returns how the process itself ended.
-    fn end(mut self) -> io::Result<ExitStatus> {
-        // No such group: all of it has ended, which is what is wanted.
+    /// Kills what is left of the group. Returns the status of the process itself.
+    fn kill(mut self) -> io::Result<ExitStatus> {
+        // An error means that there is no such group: all of it has exited already.
         let _ = kill_process_group(self.pid(), Signal::KILL);
         self.0.wait()
     }
 }
 
-/// How often the processor time of a group is looked up.
-const METERED: Duration = Duration::from_millis(500);
+/// How often the CPU time of a group is looked up.
+const CPU_TIME_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The processor time that the processes of a group have used, those included that have ended and
-/// that one of them waited for.
-struct Meter {
+/// Measures the CPU time of a process group, including processes that have exited and that a member
+/// of the group waited for.
+struct CpuTimeMeter {
     group: i32,
-    looked: Instant,
-    worked: Duration,
+    /// When the CPU time was last looked up.
+    updated: Instant,
+    cpu_time: Duration,
 }
 
-impl Meter {
+impl CpuTimeMeter {
     fn new(leader: Pid) -> Self {
-        Meter {
+        CpuTimeMeter {
             group: leader.as_raw_nonzero().get(),
-            looked: Instant::now(),
-            worked: Duration::ZERO,
+            updated: Instant::now(),
+            cpu_time: Duration::ZERO,
         }
     }
 
-    /// What it was when it was looked up last.
+    /// The CPU time, at most [`CPU_TIME_INTERVAL`] old.
     fn read(&mut self) -> Duration {
-        if self.looked.elapsed() >= METERED {
-            self.looked = Instant::now();
-            // A process that has ended meanwhile takes its time along, unless it was waited for.
-            self.worked = self.worked.max(self.look_up());
+        if self.updated.elapsed() >= CPU_TIME_INTERVAL {
+            self.updated = Instant::now();
+            // The sum drops when a process exits that nobody in the group waited for.
+            self.cpu_time = self.cpu_time.max(self.look_up());
         }
-        self.worked
+        self.cpu_time
     }
 
     fn look_up(&self) -> Duration {
@@ -335,10 +341,10 @@ impl Meter {
     }
 }
 
-/// The clock ticks that a process of this group has used, by the text of its `/proc/PID/stat`: its
-/// own, and those of its children that have ended. `None` for a process of another group.
+/// The clock ticks that a process of this group has used, from the text of its `/proc/PID/stat`:
+/// its own and those of its children that it waited for. `None` for a process of another group.
 fn ticks(stat: &[u8], group: i32) -> Option<u64> {
-    // Its name, in brackets, may be anything.
+    // The name, in brackets, may contain any character.
     let name = stat.iter().rposition(|&byte| byte == b')')?;
     let rest = std::str::from_utf8(&stat[name + 1..]).ok()?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
@@ -347,14 +353,14 @@ fn ticks(stat: &[u8], group: i32) -> Option<u64> {
     Some(times.filter_map(|time| time.parse::<u64>().ok()).sum())
 }
 
-/// What can be read.
+/// Which sources have input.
 struct Ready {
     interrupt: bool,
     output: bool,
     error: bool,
 }
 
-/// Waits until something can be read, at most [`GLANCE`].
+/// Waits for input, at most for [`POLL_INTERVAL`].
 fn wait(
     interrupt: &Interrupt,
     output: Option<&ChildStdout>,
@@ -363,9 +369,13 @@ fn wait(
     let mut fds = vec![PollFd::new(interrupt, PollFlags::IN)];
     fds.extend(output.map(|pipe| PollFd::new(pipe, PollFlags::IN)));
     fds.extend(error.map(|pipe| PollFd::new(pipe, PollFlags::IN)));
-    // Both pipes closed: what is left is to wait for the end of the process.
-    let glance = if fds.len() == 1 { GLANCE / 50 } else { GLANCE };
-    poll_for(&mut fds, glance)?;
+    // With both pipes closed, the process is about to exit: check soon.
+    let interval = if fds.len() == 1 {
+        POLL_INTERVAL / 50
+    } else {
+        POLL_INTERVAL
+    };
+    poll_for(&mut fds, interval)?;
     let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
     let mut next = |present: bool| present && ready.next().unwrap_or(false);
     Ok(Ready {
@@ -375,11 +385,11 @@ fn wait(
     })
 }
 
-/// Waits until something happens, at most `time`, which is less than a second.
+/// Polls for at most `time`, which must be less than a second.
 ///
 /// # Errors
 ///
-/// The system cannot wait for these.
+/// The call failed for another reason than a signal.
 pub fn poll_for(fds: &mut [PollFd], time: Duration) -> io::Result<()> {
     let timeout = Timespec {
         tv_sec: 0,
@@ -391,7 +401,7 @@ pub fn poll_for(fds: &mut [PollFd], time: Duration) -> io::Result<()> {
     }
 }
 
-/// Reads once; at the end of the pipe closes it and returns 0.
+/// Reads once. Closes the pipe and returns 0 at its end.
 fn read<R: Read>(pipe: &mut Option<R>, buffer: &mut [u8]) -> io::Result<usize> {
     let Some(source) = pipe else { return Ok(0) };
     let count = match source.read(buffer) {
@@ -404,17 +414,17 @@ fn read<R: Read>(pipe: &mut Option<R>, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(count)
 }
 
-/// Appends to what is kept, and drops what is too old.
-fn keep(kept: &mut Vec<u8>, bytes: &[u8]) {
-    kept.extend_from_slice(bytes);
-    let excess = kept.len().saturating_sub(KEPT);
-    kept.drain(..excess);
+/// Appends bytes and keeps only the last [`TAIL`] of all.
+fn append_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
+    tail.extend_from_slice(bytes);
+    let excess = tail.len().saturating_sub(TAIL);
+    tail.drain(..excess);
 }
 
-/// The last lines of standard error, in one line.
+/// The last three lines that are not empty, joined into one.
 #[must_use]
-pub fn last_lines(said: &[u8]) -> String {
-    let text = String::from_utf8_lossy(said);
+pub fn last_lines(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
     let lines: Vec<&str> = text
         .lines()
         .map(str::trim)
@@ -423,16 +433,16 @@ pub fn last_lines(said: &[u8]) -> String {
     lines[lines.len().saturating_sub(3)..].join(" / ")
 }
 
-fn ending(status: ExitStatus, said: &[u8], memory: Option<String>) -> Ending {
+fn ending(status: ExitStatus, stderr: &[u8], memory: Option<String>) -> Ending {
     match (status.code(), status.signal()) {
         (Some(0), _) => Ending::Done,
         (Some(status), _) => Ending::Status {
             status,
-            said: last_lines(said),
+            stderr: last_lines(stderr),
         },
         (None, signal) => Ending::Signal {
             signal: signal.unwrap_or(0),
-            said: memory.unwrap_or_else(|| last_lines(said)),
+            details: memory.unwrap_or_else(|| last_lines(stderr)),
         },
     }
 }
@@ -442,16 +452,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_standard_error_is_kept_in_one_line() {
-        let mut said = Vec::new();
-        keep(&mut said, &[b'x'; KEPT]);
-        keep(&mut said, b"\none\ntwo\n\nthree\n");
-        assert_eq!(said.len(), KEPT);
-        assert_eq!(last_lines(&said), "one / two / three");
+    fn tail_of_standard_error_becomes_one_line() {
+        let mut stderr = Vec::new();
+        append_tail(&mut stderr, &[b'x'; TAIL]);
+        append_tail(&mut stderr, b"\none\ntwo\n\nthree\n");
+        assert_eq!(stderr.len(), TAIL);
+        assert_eq!(last_lines(&stderr), "one / two / three");
     }
 
     #[test]
-    fn the_time_of_a_group_is_that_of_its_processes_and_their_dead() {
+    fn group_time_includes_children_that_were_waited_for() {
         let stat = b"7 (a ) R 9) S 1 42 42 0 -1 4194560 1 2 3 4 10 20 300 4000 20 0 1";
         assert_eq!(ticks(stat, 42), Some(4330));
         assert_eq!(ticks(stat, 7), None);
@@ -459,57 +469,60 @@ mod tests {
         assert_eq!(ticks(b"", 42), None);
     }
 
-    /// Ends what has worked for a while, however long it took to.
-    struct Overseer;
+    /// Kills a process after 50 ms of CPU time, whatever the wall time.
+    struct CpuTimeLimit;
 
-    impl Listener for Overseer {
+    impl Listener for CpuTimeLimit {
         fn bytes(&mut self, _bytes: &[u8]) -> Option<Ending> {
             None
         }
 
-        fn limits_work(&self) -> bool {
+        fn limits_cpu_time(&self) -> bool {
             true
         }
 
-        fn overdue(&self, worked: Duration) -> Option<Ending> {
-            (worked >= Duration::from_millis(50)).then_some(Ending::Work(worked))
+        fn timeout(&self, cpu_time: Duration) -> Option<Ending> {
+            (cpu_time >= Duration::from_millis(50)).then_some(Ending::CpuTimeLimit(cpu_time))
         }
     }
 
     #[test]
-    fn what_works_too_much_is_ended_and_what_waits_is_not() {
+    fn cpu_time_limit_kills_busy_but_not_sleeping_processes() {
         let interrupt = Interrupt::install().unwrap();
         let run = |script: &str| {
             let child = start(Command::new("sh").args(["-c", script]), Stdio::null()).unwrap();
-            listen(child, &interrupt, &mut Overseer).unwrap()
+            listen(child, &interrupt, &mut CpuTimeLimit).unwrap()
         };
-        // The work is a child's.
-        let ended = run("(while :; do :; done) & wait");
-        assert!(matches!(ended, Ended::Stopped(Ending::Work(_))));
-        let ended = run("sleep 2");
-        assert!(matches!(ended, Ended::Alone(status, _, _) if status.success()));
+        // A child does the work.
+        let end = run("(while :; do :; done) & wait");
+        assert!(matches!(end, End::Killed(Ending::CpuTimeLimit(_))));
+        let end = run("sleep 2");
+        assert!(matches!(end, End::Exited(status, _, _) if status.success()));
     }
 
     #[test]
-    fn a_tool_succeeds_fails_or_takes_too_long() {
+    fn tool_succeeds_fails_or_times_out() {
         let interrupt = Interrupt::install().unwrap();
         let run = |script: &str, seconds| {
             let mut command = Command::new("sh");
-            work(
+            run_tool(
                 command.args(["-c", script]),
                 Duration::from_secs_f64(seconds),
                 &interrupt,
             )
             .unwrap()
         };
-        assert_eq!(run("echo hi", 60.0), Work::Done(b"hi\n".to_vec()));
-        let Work::Failed(how, said) = run("echo no >&2; exit 3", 60.0) else {
+        assert_eq!(
+            run("echo hi", 60.0),
+            ToolResult::Succeeded(b"hi\n".to_vec())
+        );
+        let ToolResult::Failed(what, stderr) = run("echo no >&2; exit 3", 60.0) else {
             panic!("it succeeded");
         };
-        assert!(how.contains('3') && said == b"no\n", "{how}");
-        let Work::Failed(how, _) = run("sleep 1000", 0.2) else {
+        assert!(what.contains('3') && stderr == b"no\n", "{what}");
+        let ToolResult::Failed(what, _) = run("sleep 1000", 0.2) else {
             panic!("it ended");
         };
-        assert_eq!(how, "did not end within 0.2 s");
+        assert_eq!(what, "did not exit within 0.2 s");
     }
 }

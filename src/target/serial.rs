@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A serial line: raw, 8 data bits, no parity, 1 stop bit.
+//! `--on serial:DEVICE`: the record stream of a board, read over a serial line. The line is raw,
+//! with 8 data bits, no parity and 1 stop bit.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -15,47 +16,46 @@ use rustix::termios::{
     QueueSelector, Termios,
 };
 
-use super::process::{poll_for, GLANCE};
+use super::process::{poll_for, POLL_INTERVAL};
 use super::stream::{Bounds, Starts, Until, Watch};
 use super::{Ending, Order, Orders, Target};
 use crate::base::interrupt::Interrupt;
-use crate::stream::record::{self, Line as Parsed};
+use crate::stream::record::{self, Line};
 
-/// How often an order is said to a board that does not answer: it may still be starting.
-const REPEAT: Duration = Duration::from_secs(1);
+/// Interval at which an order is repeated until the board answers. It may still be booting.
+const ORDER_INTERVAL: Duration = Duration::from_secs(1);
 
-/// An open line that no other program reads from.
+/// An open serial line. No other program can read from it.
 #[derive(Debug)]
-pub struct Line {
+pub struct SerialLine {
     file: File,
     device: PathBuf,
-    /// Its settings as they were found.
-    before: Termios,
-    /// What came after the last session.
+    /// The settings to restore.
+    previous: Termios,
+    /// Bytes that came after the last session.
     rest: Vec<u8>,
 }
 
-impl Line {
-    /// Opens a line.
+impl SerialLine {
+    /// Opens and configures a line.
     ///
     /// # Errors
     ///
-    /// There is no such line, it may not be opened, or somebody else has it; the message says what
-    /// to do.
-    pub fn open(device: &Path, baud: u32) -> Result<Line, String> {
+    /// The device does not exist, is in use, or may not be opened. The message says what to do.
+    pub fn open(device: &Path, baud: u32) -> Result<SerialLine, String> {
         let name = device.display();
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match open(device, flags, Mode::empty()) {
             Ok(fd) => File::from(fd),
             Err(Errno::NOENT) => {
                 return Err(format!(
-                    "there is no {name}; is the board connected? (`ls /dev/tty*`)"
+                    "{name} does not exist; is the board connected? (`ls /dev/tty*`)"
                 ))
             }
             Err(Errno::ACCESS) => {
                 return Err(format!(
-                    "{name} may not be opened: it takes the group dialout; \
-                     sudo usermod -aG dialout $USER, and log in again"
+                    "no permission to open {name}; join the group dialout (`sudo usermod -aG dialout $USER`) \
+                     and log in again"
                 ))
             }
             Err(Errno::BUSY) => return Err(in_use(device)),
@@ -63,29 +63,29 @@ impl Line {
         };
         match set_up(&file, baud) {
             Err(Errno::WOULDBLOCK) => Err(in_use(device)),
-            Err(Errno::NOTTY) => Err(format!("{name} is no serial line")),
-            Err(error) => Err(format!("{name} cannot be set to {baud} baud: {error}")),
-            Ok(before) => Ok(Line {
+            Err(Errno::NOTTY) => Err(format!("{name} is not a serial line")),
+            Err(error) => Err(format!("cannot set {name} to {baud} baud: {error}")),
+            Ok(previous) => Ok(SerialLine {
                 file,
                 device: device.to_owned(),
-                before,
+                previous,
                 rest: Vec::new(),
             }),
         }
     }
 
-    /// Forgets what came until now.
-    pub fn forget(&mut self) {
+    /// Discards all input received so far.
+    pub fn discard_input(&mut self) {
         self.rest.clear();
-        // What cannot be forgotten comes in front of the first `hello`, where nothing is taken.
+        // If this fails, the input precedes the next `hello`, where it is ignored.
         let _ = tcflush(&self.file, QueueSelector::IFlush);
     }
 
-    /// Reads a session, from its `hello` on; says `order` first, if there is one.
+    /// Reads a session from its `hello` on. Sends `order` first, if there is one.
     ///
     /// # Errors
     ///
-    /// The line cannot be waited for.
+    /// Waiting for input on the line failed.
     pub fn session(
         &mut self,
         order: Option<&str>,
@@ -94,16 +94,16 @@ impl Line {
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<Ending, String> {
         let mut begun = false;
-        // A line is listened to at any time, also in the middle of a session.
+        // Reading may start in the middle of a session.
         let mut take = |line: &[u8]| {
             begun |=
-                matches!(record::parse(line), Parsed::Record(record) if record.kind() == "hello");
+                matches!(record::parse(line), Line::Record(record) if record.kind() == "hello");
             if begun {
                 take(line);
             }
         };
         let mut watch = Watch::new(bounds, std::mem::take(&mut self.rest));
-        let ending = self.hear(order, &mut watch, interrupt, &mut take);
+        let ending = self.read(order, &mut watch, interrupt, &mut take);
         match &ending {
             Ok(Ending::Done) => self.rest = watch.into_rest(),
             _ => watch.flush(&mut take),
@@ -111,7 +111,7 @@ impl Line {
         ending.map_err(|error| format!("cannot wait for {}: {error}", self.device.display()))
     }
 
-    fn hear(
+    fn read(
         &mut self,
         order: Option<&str>,
         watch: &mut Watch,
@@ -122,13 +122,13 @@ impl Line {
             return Ok(ending);
         }
         let lost = |why: &str| Ok(Ending::Lost(format!("{} {why}", self.device.display())));
-        let mut said: Option<Instant> = None;
+        let mut last_sent: Option<Instant> = None;
         let mut buffer = [0; 4096];
         loop {
-            if let Some(order) = order.filter(|_| watch.is_waiting()) {
-                if said.is_none_or(|said| said.elapsed() >= REPEAT) {
-                    said = Some(Instant::now());
-                    // A line that is full or gone is told by what does not come back.
+            if let Some(order) = order.filter(|_| watch.has_no_record()) {
+                if last_sent.is_none_or(|sent| sent.elapsed() >= ORDER_INTERVAL) {
+                    last_sent = Some(Instant::now());
+                    // If the line is full or gone, no answer comes and the order is repeated.
                     let _ = self.file.write(format!("{order}\n").as_bytes());
                 }
             }
@@ -136,7 +136,7 @@ impl Line {
                 PollFd::new(interrupt, PollFlags::IN),
                 PollFd::new(&self.file, PollFlags::IN),
             ];
-            poll_for(&mut fds, GLANCE)?;
+            poll_for(&mut fds, POLL_INTERVAL)?;
             let [interrupted, ready] = fds.map(|fd| !fd.revents().is_empty());
             if interrupted {
                 return Ok(Ending::Interrupted);
@@ -154,34 +154,34 @@ impl Line {
                             error.kind(),
                             io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
                         ) => {}
-                    Err(_) => return lost("is gone; was the board unplugged?"),
+                    Err(_) => return lost("disappeared; was the board unplugged?"),
                 }
             }
-            if let Some(ending) = watch.overdue(Duration::ZERO) {
+            if let Some(ending) = watch.timeout(Duration::ZERO) {
                 return Ok(ending);
             }
         }
     }
 }
 
-impl Drop for Line {
+impl Drop for SerialLine {
     fn drop(&mut self) {
-        // A line that is gone needs neither.
-        let _ = tcsetattr(&self.file, OptionalActions::Now, &self.before);
+        // Errors do not matter: if the line is gone, there is nothing to restore.
+        let _ = tcsetattr(&self.file, OptionalActions::Now, &self.previous);
         let _ = ioctl_tiocnxcl(&self.file);
     }
 }
 
 fn in_use(device: &Path) -> String {
     let name = device.display();
-    format!("{name} is in use by another program; end that first (`fuser -v {name}` shows it)")
+    format!("{name} is in use by another program; end it first (`fuser -v {name}` shows it)")
 }
 
-/// Takes the line for this program alone and sets it; returns its settings as they were.
+/// Locks the line for this program and configures it. Returns its previous settings.
 fn set_up(file: &File, baud: u32) -> Result<Termios, Errno> {
-    let before = tcgetattr(file)?;
-    let mut settings = before.clone();
-    // The programs that do not ask the kernel ask for this lock.
+    let previous = tcgetattr(file)?;
+    let mut settings = previous.clone();
+    // Some programs respect only this advisory lock, others only TIOCEXCL.
     flock(file, FlockOperation::NonBlockingLockExclusive)?;
     ioctl_tiocexcl(file)?;
     settings.make_raw();
@@ -189,13 +189,13 @@ fn set_up(file: &File, baud: u32) -> Result<Termios, Errno> {
     settings.control_modes -= ControlModes::CSTOPB | ControlModes::CRTSCTS;
     settings.set_speed(baud)?;
     tcsetattr(file, OptionalActions::Now, &settings)?;
-    Ok(before)
+    Ok(previous)
 }
 
-/// Listens to a serial line.
+/// A board that sends its records over a serial line and takes no orders.
 #[derive(Debug)]
 pub struct Serial<'a> {
-    line: Line,
+    line: SerialLine,
     baud: u32,
     silence: Duration,
     interrupt: &'a Interrupt,
@@ -206,7 +206,7 @@ impl<'a> Serial<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Line::open`].
+    /// The same as of [`SerialLine::open`].
     pub fn new(
         device: &Path,
         baud: u32,
@@ -214,7 +214,7 @@ impl<'a> Serial<'a> {
         interrupt: &'a Interrupt,
     ) -> Result<Self, String> {
         Ok(Serial {
-            line: Line::open(device, baud)?,
+            line: SerialLine::open(device, baud)?,
             baud,
             silence,
             interrupt,

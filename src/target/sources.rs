@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The agent's sources and the descriptions of targets, embedded so that an installed tool needs
-//! no repository.
+//! The agent's sources and the descriptions of targets. They are embedded in the program, so that
+//! an installed tool works without the repository.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use rustix::fs::{flock, FlockOperation};
 
 use super::cache;
 
-/// A file of the agent.
+/// A source file of the agent.
 struct Source {
     /// Its path in the agent's folder.
     path: &'static str,
@@ -22,13 +22,13 @@ struct Source {
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// The descriptions of targets that come with the tool: name and text.
+/// The built-in descriptions of targets: name and text.
 #[must_use]
 pub fn targets() -> &'static [(&'static str, &'static str)] {
     TARGETS
 }
 
-/// What tells one state of the agent's sources from another.
+/// A hash of the agent's sources.
 #[must_use]
 pub fn hash() -> u64 {
     cache::hash(
@@ -38,33 +38,34 @@ pub fn hash() -> u64 {
     )
 }
 
-/// The folder with the agent's sources (`core/`, `bench/`, `ports/`) in the user's cache.
+/// Writes the agent's sources (`core/`, `bench/`, `ports/`) to the user's cache, if they are not
+/// there yet. Returns their folder.
 ///
 /// # Errors
 ///
-/// It cannot be written.
+/// They cannot be written.
 pub fn folder() -> Result<PathBuf, String> {
     let folder = cache::folder()?.join(format!("agent-{:016x}", hash()));
-    written(&folder, AGENT).map_err(|error| {
+    ensure_written(&folder, AGENT).map_err(|error| {
         format!(
-            "cannot write the agent's sources to {}: {error}; set XDG_CACHE_HOME to a directory of yours",
+            "cannot write the agent's sources to {}: {error}; set XDG_CACHE_HOME to a directory \
+             that you can write to",
             folder.display()
         )
     })?;
     Ok(folder)
 }
 
-/// Makes sure that a folder holds these files. A folder that holds them all is never touched:
-/// another kernmark may be building from it. One that does not is replaced, by one process at a
-/// time.
-fn written(folder: &Path, sources: &[Source]) -> io::Result<()> {
-    let whole = || {
-        let same = |source: &Source| {
+/// Makes sure that a folder has these files. A complete folder is never touched, because another
+/// kernmark may be building from it. An incomplete one is replaced, by one process at a time.
+fn ensure_written(folder: &Path, sources: &[Source]) -> io::Result<()> {
+    let is_complete = || {
+        let is_present = |source: &Source| {
             fs::read(folder.join(source.path)).is_ok_and(|bytes| bytes == source.bytes)
         };
-        sources.iter().all(same)
+        sources.iter().all(is_present)
     };
-    if whole() {
+    if is_complete() {
         return Ok(());
     }
     let parent = folder.parent().unwrap_or(Path::new("."));
@@ -73,7 +74,7 @@ fn written(folder: &Path, sources: &[Source]) -> io::Result<()> {
         .append(true)
         .open(folder.with_extension("lock"))?;
     flock(&lock, FlockOperation::LockExclusive)?;
-    if whole() {
+    if is_complete() {
         return Ok(());
     }
     let temporary = tempfile::Builder::new()
@@ -94,7 +95,7 @@ fn written(folder: &Path, sources: &[Source]) -> io::Result<()> {
         _ => {}
     }
     fs::rename(temporary.path(), folder)?;
-    // It has another name now; nothing is left to remove.
+    // It was renamed, so there is nothing left to remove.
     let _ = temporary.keep();
     Ok(())
 }
@@ -121,33 +122,33 @@ mod tests {
     ];
 
     #[test]
-    fn the_sources_are_written_once_and_mended_when_damaged() {
+    fn sources_are_written_once_and_repaired_if_damaged() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("agent-1");
-        written(&folder, &TWO).unwrap();
+        ensure_written(&folder, &TWO).unwrap();
         let read = |path: &str| fs::read(folder.join(path)).unwrap();
         assert_eq!(read("core/a.c"), b"int a;\n");
         let mode = |path: &str| fs::metadata(folder.join(path)).unwrap().mode() & 0o777;
         assert_eq!((mode("core/a.c"), mode("ports/x/fetch")), (0o600, 0o700));
         let inode = fs::metadata(&folder).unwrap().ino();
-        written(&folder, &TWO).unwrap();
+        ensure_written(&folder, &TWO).unwrap();
         assert_eq!(fs::metadata(&folder).unwrap().ino(), inode);
         fs::remove_file(folder.join("core/a.c")).unwrap();
-        written(&folder, &TWO).unwrap();
+        ensure_written(&folder, &TWO).unwrap();
         assert_eq!(read("core/a.c"), b"int a;\n");
         let left: Vec<_> = fs::read_dir(parent.path()).unwrap().collect();
         assert_eq!(left.len(), 2, "the folder and its lock: {left:?}");
     }
 
     #[test]
-    fn a_whole_folder_stays_in_place_while_others_write_it() {
+    fn concurrent_writers_do_not_replace_a_complete_folder() {
         for _ in 0..100 {
             let parent = tempfile::tempdir().unwrap();
             let folder = parent.path().join("agent-1");
             let start = Barrier::new(8);
             let write = || {
                 start.wait();
-                written(&folder, &TWO).unwrap();
+                ensure_written(&folder, &TWO).unwrap();
                 fs::metadata(&folder).unwrap().ino()
             };
             let seen: BTreeSet<u64> = thread::scope(|scope| {
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_embedded_sources_are_those_of_the_repository_without_builds() {
+    fn embedded_sources_are_complete_and_exclude_build_output() {
         let paths: Vec<&str> = AGENT.iter().map(|source| source.path).collect();
         for path in ["kernmark.h", "core/runner.c", "ports/template/port.h"] {
             assert!(paths.contains(&path), "{path}: {paths:?}");

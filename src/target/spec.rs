@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What `--on` says: which target is measured. Pure.
+//! Parses the argument of `--on` into a [`Spec`], and prints it back in canonical form. Does no
+//! input or output.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The baud rate of a line whose rate nobody names.
+/// The default baud rate.
 pub const BAUD: u32 = 115_200;
 
-/// Baud rates that serial lines know.
+/// Baud rates that serial lines support.
 const BAUDS: [u32; 25] = [
     1200, 1800, 2400, 4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 250_000, 460_800,
     500_000, 576_000, 921_600, 1_000_000, 1_152_000, 1_500_000, 2_000_000, 2_500_000, 3_000_000,
@@ -20,61 +21,61 @@ const BAUDS: [u32; 25] = [
 /// The variant that changes nothing.
 pub const DEFAULT: &str = "default";
 
-/// What can be said of every described target.
-pub const FORMS: &str = "variant=A+B, serial=DEVICE, baud=N";
+/// The options that all described targets have.
+pub const COMMON_OPTIONS: &str = "variant=A+B, serial=DEVICE, baud=N";
 
-/// A target.
+/// What `--on` names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Spec {
-    /// The Linux that the tool runs on.
+    /// The Linux that this tool runs on.
     #[default]
     Linux,
-    /// One that a file describes.
+    /// A target that a description file defines.
     Described(Choice),
-    /// Whatever a serial line says.
+    /// A board that prints records on a serial line.
     Serial {
-        /// The line's device.
+        /// The device of the line.
         device: PathBuf,
         /// Its baud rate.
         baud: u32,
     },
-    /// Whatever a shell command prints.
+    /// A shell command that prints records.
     Exec(String),
-    /// A saved stream; `-` is standard input.
+    /// A saved record stream; `-` is standard input.
     File(PathBuf),
 }
 
-/// A described target, a board and variants of it.
+/// A described target, with a board, variants and options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Where its description is.
-    pub target: Description,
-    /// The board; `None`: the description's default.
+    pub target: DescriptionLocation,
+    /// The board; `None` for the description's default.
     pub board: Option<String>,
-    /// The variants, without the one that changes nothing.
+    /// The variants, sorted, without [`DEFAULT`].
     pub variants: Vec<String>,
-    /// The serial line, where it is not the description's.
+    /// The serial line; `None` for the one in the description.
     pub serial: Option<PathBuf>,
-    /// The baud rate, where it is not the description's.
+    /// The baud rate; `None` for the one in the description.
     pub baud: Option<u32>,
-    /// What is said of the description's own options.
+    /// Values of the options that the description defines.
     pub options: BTreeMap<String, String>,
 }
 
 /// Where a description is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Description {
-    /// Among those of the user or of the tool.
+pub enum DescriptionLocation {
+    /// Among the user's or the built-in descriptions.
     Named(String),
     /// In this file.
     File(PathBuf),
 }
 
-impl fmt::Display for Description {
+impl fmt::Display for DescriptionLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Description::Named(name) => f.write_str(name),
-            Description::File(path) => write!(f, "{}", path.display()),
+            DescriptionLocation::Named(name) => f.write_str(name),
+            DescriptionLocation::File(path) => write!(f, "{}", path.display()),
         }
     }
 }
@@ -98,7 +99,11 @@ impl fmt::Display for Choice {
             write!(f, ":{board}")?;
         }
         if let Some(device) = &self.serial {
-            write!(f, ",serial={}", doubled(&device.display().to_string()))?;
+            write!(
+                f,
+                ",serial={}",
+                escape_commas(&device.display().to_string())
+            )?;
         }
         if let Some(baud) = self.baud {
             write!(f, ",baud={baud}")?;
@@ -107,7 +112,7 @@ impl fmt::Display for Choice {
             write!(f, ",variant={}", self.variants.join("+"))?;
         }
         for (name, value) in &self.options {
-            write!(f, ",{name}={}", doubled(value))?;
+            write!(f, ",{name}={}", escape_commas(value))?;
         }
         Ok(())
     }
@@ -120,7 +125,7 @@ impl FromStr for Spec {
         if text == "linux" {
             return Ok(Spec::Linux);
         }
-        let needed = |rest: &str, what: &str| {
+        let require = |rest: &str, what: &str| {
             if rest.is_empty() {
                 Err(format!("`{text}` names no {what}"))
             } else {
@@ -128,17 +133,17 @@ impl FromStr for Spec {
             }
         };
         if let Some(command) = text.strip_prefix("exec:") {
-            needed(command.trim(), "command")?;
+            require(command.trim(), "command")?;
             Ok(Spec::Exec(command.to_owned()))
         } else if let Some(path) = text.strip_prefix("file:") {
-            needed(path, "file")?;
+            require(path, "file")?;
             Ok(Spec::File(path.into()))
         } else if let Some(line) = text.strip_prefix("serial:") {
             let (device, baud) = match line.rsplit_once('@') {
                 Some((device, rate)) => (device, baud(rate)?),
                 None => (line, BAUD),
             };
-            needed(device, "device")?;
+            require(device, "device")?;
             let device = device.into();
             Ok(Spec::Serial { device, baud })
         } else {
@@ -158,7 +163,7 @@ fn choice(text: &str) -> Result<Choice, String> {
     };
     if let Some(board) = board.filter(|board| !is_name(board)) {
         return Err(format!(
-            "`{board}` in `{text}` cannot be the name of a board"
+            "`{board}` in `{text}` is not a valid name of a board"
         ));
     }
     let mut choice = Choice {
@@ -177,7 +182,7 @@ fn choice(text: &str) -> Result<Choice, String> {
                 for variant in value.split('+') {
                     if !is_name(variant) {
                         return Err(format!(
-                            "`{variant}` in `{text}` cannot be the name of a variant"
+                            "`{variant}` in `{text}` is not a valid name of a variant"
                         ));
                     }
                     choice.variants.push(variant.to_owned());
@@ -193,20 +198,20 @@ fn choice(text: &str) -> Result<Choice, String> {
             }
             _ => {
                 return Err(format!(
-                    "`{pair}` in `{text}` says nothing; there are: {FORMS}, and options of the \
-                     target; a comma in a value is written twice"
+                    "`{pair}` in `{text}` is not an option; there are: {COMMON_OPTIONS}, and the \
+                     target's own options; write a comma in a value twice"
                 ));
             }
         }
     }
-    // The order in which variants are named changes nothing.
+    // The order of variants does not matter.
     choice.variants.retain(|variant| variant != DEFAULT);
     choice.variants.sort();
     choice.variants.dedup();
     Ok(choice)
 }
 
-/// Where a pair ends: at the first comma that stands alone. A value has two in place of one.
+/// Where a pair ends: at the first single comma. In a value, commas are doubled.
 fn end_of_pair(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -220,28 +225,28 @@ fn end_of_pair(text: &str) -> usize {
     at
 }
 
-/// A value as it is written.
-fn doubled(value: &str) -> String {
+/// A value with its commas doubled, as in the argument.
+fn escape_commas(value: &str) -> String {
     value.replace(',', ",,")
 }
 
-/// The description's name or path, and what follows it.
-fn target(text: &str) -> Result<(Description, &str), String> {
+/// Splits the argument after the description's name or path.
+fn target(text: &str) -> Result<(DescriptionLocation, &str), String> {
     const SUFFIX: &str = ".toml";
     let ends = text.match_indices(SUFFIX).map(|(at, _)| at + SUFFIX.len());
     for end in ends {
         let (path, rest) = text.split_at(end);
         if rest.is_empty() || rest.starts_with([':', ',']) {
-            return Ok((Description::File(path.into()), rest));
+            return Ok((DescriptionLocation::File(path.into()), rest));
         }
     }
     let end = text.find([':', ',']).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     if is_name(name) {
-        Ok((Description::Named(name.to_owned()), rest))
+        Ok((DescriptionLocation::Named(name.to_owned()), rest))
     } else {
         Err(format!(
-            "`{text}` is no target; there are: linux, NAME[:BOARD][,variant=A+B][,OPTION=VALUE], \
+            "`{text}` is not a target; there are: linux, NAME[:BOARD][,variant=A+B][,OPTION=VALUE], \
              PATH.toml[:BOARD], serial:DEVICE[@BAUD], exec:COMMAND, file:PATH; \
              `kernmark targets` lists the names"
         ))
@@ -249,30 +254,32 @@ fn target(text: &str) -> Result<(Description, &str), String> {
 }
 
 fn baud(text: &str) -> Result<u32, String> {
-    let known = |baud: &u32| BAUDS.contains(baud);
-    text.parse().ok().filter(known).ok_or_else(|| {
+    let is_known = |baud: &u32| BAUDS.contains(baud);
+    text.parse().ok().filter(is_known).ok_or_else(|| {
         let all = BAUDS.map(|baud| baud.to_string()).join(" ");
-        format!("`{text}` is no baud rate; there are: {all}")
+        format!("`{text}` is not a baud rate; there are: {all}")
     })
 }
 
-/// Checks the baud rate of a description.
+/// Checks a baud rate.
 ///
 /// # Errors
 ///
-/// No line has this rate.
+/// Serial lines do not support this rate.
 pub fn check_baud(rate: u32) -> Result<(), String> {
     baud(&rate.to_string()).map(|_| ())
 }
 
-/// Whether a text may be the name of a target, a board or a variant, and part of a file's name.
+/// Whether a text is valid as the name of a target, a board or a variant. Valid names can be part
+/// of a file name.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
-    let ordinary = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    !text.is_empty() && text.len() <= 40 && text.chars().all(ordinary)
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    !text.is_empty() && text.len() <= 40 && text.chars().all(is_allowed)
 }
 
-/// The name that a file gives to the target it describes.
+/// The name of the target that a file describes: the file name without its extension, with invalid
+/// characters replaced.
 #[must_use]
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -309,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_is_read() {
+    fn every_form_is_parsed() {
         assert_eq!(spec("linux"), Ok(Spec::Linux));
         assert_eq!(
             spec("exec:printf 'a,b=c' | cat"),
@@ -326,7 +333,7 @@ mod tests {
         else {
             panic!("no description");
         };
-        assert_eq!(choice.target, Description::File("my/a.toml".into()));
+        assert_eq!(choice.target, DescriptionLocation::File("my/a.toml".into()));
         assert_eq!(choice.board.as_deref(), Some("b"));
         assert_eq!(choice.variants, ["x", "y"]);
         assert_eq!(choice.serial, Some("/dev/t:1".into()));
@@ -334,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_canonical_text_is_the_same_for_the_same_target() {
+    fn equal_targets_have_the_same_canonical_text() {
         assert_eq!(canonical("freertos"), "freertos");
         assert_eq!(canonical("freertos,variant=default"), "freertos");
         let both = "freertos:m4,variant=O3+canaries";
@@ -347,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_has_any_value() {
+    fn options_accept_any_value() {
         let options = |text: &str| {
             let Ok(Spec::Described(choice)) = spec(text) else {
                 panic!("{text}");
@@ -372,24 +379,24 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_with_what_there_is() {
+    fn invalid_specs_are_rejected_with_the_valid_forms() {
         for (text, why) in [
-            ("", "is no target"),
+            ("", "is not a target"),
             ("serial:", "names no device"),
             (
                 "serial:/dev/a@fast",
-                "`fast` is no baud rate; there are: 1200",
+                "`fast` is not a baud rate; there are: 1200",
             ),
-            ("serial:/dev/a@115201", "no baud rate"),
+            ("serial:/dev/a@115201", "not a baud rate"),
             ("exec: ", "names no command"),
             ("file:", "names no file"),
-            ("a b", "is no target"),
-            ("freertos:", "cannot be the name of a board"),
-            ("freertos,variant=", "cannot be the name of a variant"),
-            ("freertos,", "says nothing"),
-            ("freertos,,", "says nothing"),
-            ("freertos,a b=1", "says nothing"),
-            ("freertos,serial=", "says nothing"),
+            ("a b", "is not a target"),
+            ("freertos:", "not a valid name of a board"),
+            ("freertos,variant=", "not a valid name of a variant"),
+            ("freertos,", "is not an option"),
+            ("freertos,,", "is not an option"),
+            ("freertos,a b=1", "is not an option"),
+            ("freertos,serial=", "is not an option"),
         ] {
             let error = spec(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
@@ -397,19 +404,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_names_its_target() {
+    fn file_name_becomes_target_name() {
         assert_eq!(name_of(Path::new("/a/my board.toml")), "my_board");
         assert_eq!(name_of(Path::new("..")), "target");
     }
 
     proptest! {
         #[test]
-        fn no_text_upsets_it(text in any::<String>()) {
+        fn arbitrary_text_is_handled(text in any::<String>()) {
             let _ = spec(&text);
         }
 
         #[test]
-        fn the_canonical_text_reads_as_the_same(
+        fn canonical_text_parses_to_the_same_spec(
             text in "(linux|[a-z]{1,4}(:[a-z]{1,3})?|x/y\\.toml)((,variant=[a-c](\\+[a-d])?)|,baud=9600|,serial=/d(,,)?|,o=[a=]?(,,){0,2}){0,3}"
         ) {
             if let Ok(first) = spec(&text) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Watches the bytes of one session as they come: cuts them into lines, and tells when the session
-//! is over or has gone wrong. No input or output; whoever reads hands the bytes over.
+//! Watches the bytes of one session: takes them as they come, passes them on as lines, and reports
+//! when the session is over or has failed. Does no input or output itself.
 
 use std::time::{Duration, Instant};
 
@@ -10,66 +10,66 @@ use crate::stream::run::Unit;
 
 use super::Ending;
 
-/// Most bytes that one session may write.
+/// Most bytes that a session may write.
 const MOST_OUTPUT: usize = 64 << 20;
 
-/// Longest line that is kept whole; more is cut into several.
+/// Longest line. Longer lines are split.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// So many starts without an end are a loop.
-const LOOP: u32 = 3;
+/// This many starts without a finished session are a restart loop.
+const RESTART_LOOP: u32 = 3;
 
-/// How many times its limit of processor time a session may take in all: a machine that does so
-/// little of it will not bring it to its end.
-const LAST_RESORT: u32 = 10;
+/// A session with a limit of CPU time may take this many times as much wall time. If it gets less
+/// of the CPU than that, it will not finish.
+const WALL_TIME_FACTOR: u32 = 10;
 
-/// How long a source may take to end after the agent said that it is done.
-pub const PARTING: Duration = Duration::from_secs(2);
+/// How long a process may take to exit after it has finished its output.
+pub const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// When a session is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// When its source ends.
+    /// When its input ends.
     End,
-    /// When its source ends, which it does after `bye`.
+    /// When its input ends, which must be after `bye`.
     EndAfterBye,
     /// At the first `bye`.
     Bye,
-    /// At the `bye` of so many sessions that measured.
+    /// At the `bye` of this many sessions that measured.
     Measured(u32),
 }
 
-/// Whether a stream may start again and again.
+/// How often an agent may start in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starts {
-    /// It comes from an agent, which starts once.
+    /// Once: the stream comes from one agent. Repeated starts are a restart loop.
     Once,
-    /// It may have been recorded from many.
+    /// Any number of times: the stream may be a recording of several agents.
     Many,
 }
 
-/// What one session may take.
+/// The time that a session may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// This much time.
-    Time(Duration),
-    /// This much processor time of its processes, so that it does not matter what else the machine
-    /// does; [`LAST_RESORT`] times as much time in all.
-    Work(Duration),
+    /// Wall time.
+    WallTime(Duration),
+    /// CPU time of its processes, so that other load on the machine does not matter; and
+    /// [`WALL_TIME_FACTOR`] times as much wall time.
+    CpuTime(Duration),
 }
 
-/// What one session may do.
+/// The limits of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Time without a record after which it counts as hung.
     pub silence: Duration,
-    /// What it may take; `None`: no bound.
+    /// The time that it may take; `None` if unlimited.
     pub limit: Option<Limit>,
-    /// What its `hello` must say of its clock; `None`: anything.
+    /// The clock unit that its `hello` must report; `None` for any.
     pub unit: Option<Unit>,
-    /// The baud rate of the line that it comes over, if it comes over one.
+    /// The baud rate, if it comes over a serial line.
     pub baud: Option<u32>,
-    /// How often it may start.
+    /// How often an agent may start.
     pub starts: Starts,
     /// When it is over.
     pub until: Until,
@@ -79,27 +79,27 @@ pub struct Bounds {
 #[derive(Debug)]
 pub struct Watch {
     bounds: Bounds,
-    /// Bytes that are no whole line yet.
+    /// Bytes of a line that is not complete yet.
     rest: Vec<u8>,
     started: Instant,
     /// When the last record came.
-    heard: Instant,
+    last_record: Instant,
     bytes: usize,
     records: u64,
-    /// Starts since the last end.
+    /// Starts since the last `bye`.
     starts: u32,
-    /// Whether the session that is open measures.
+    /// Whether the open session measures.
     measuring: bool,
-    /// Sessions that measured and came to their end.
+    /// Finished sessions that measured.
     measured: u32,
-    /// When the end was announced, where the source ends after that.
-    parting: Option<Instant>,
-    /// Whether the session has come to its end.
+    /// When `bye` came, if the input must end after it.
+    bye: Option<Instant>,
+    /// Whether the session is over.
     over: bool,
 }
 
 impl Watch {
-    /// Watches from now on; `rest` is what the last watch left over.
+    /// Starts to watch. `rest` are the bytes left over from the previous session.
     #[must_use]
     pub fn new(bounds: Bounds, rest: Vec<u8>) -> Self {
         let now = Instant::now();
@@ -107,30 +107,30 @@ impl Watch {
             bounds,
             rest,
             started: now,
-            heard: now,
+            last_record: now,
             bytes: 0,
             records: 0,
             starts: 0,
             measuring: false,
             measured: 0,
-            parting: None,
+            bye: None,
             over: false,
         }
     }
 
-    /// Whether no record came yet.
+    /// Whether no record has come yet.
     #[must_use]
-    pub fn is_waiting(&self) -> bool {
+    pub fn has_no_record(&self) -> bool {
         self.records == 0
     }
 
-    /// Takes what came and hands on each whole line; `Some` when the session is over.
+    /// Takes bytes and passes each complete line to `take`. `Some` if the session is over.
     pub fn bytes(&mut self, bytes: &[u8], take: &mut dyn FnMut(&[u8])) -> Option<Ending> {
         self.bytes += bytes.len();
         if self.bytes > MOST_OUTPUT {
             return Some(Ending::Flood(MOST_OUTPUT));
         }
-        // What is left over from before may be whole lines too.
+        // The bytes left over from before may contain complete lines too.
         let mut buffer = std::mem::take(&mut self.rest);
         buffer.extend_from_slice(bytes);
         let mut rest = &buffer[..];
@@ -149,8 +149,8 @@ impl Watch {
         ending
     }
 
-    /// Hands on what came without a line end: nothing more will. What came after the session's end
-    /// is of no session.
+    /// Passes on the last, incomplete line, if the input ended before the session did. Bytes after
+    /// the session's end belong to no session.
     pub fn flush(&mut self, take: &mut dyn FnMut(&[u8])) {
         if self.over {
             return;
@@ -161,45 +161,50 @@ impl Watch {
         }
     }
 
-    /// Whether its source may end now.
+    /// Whether the agent's process may exit now.
     #[must_use]
-    pub fn may_end(&self) -> bool {
-        self.bounds.until != Until::EndAfterBye || self.parting.is_some()
+    pub fn may_exit(&self) -> bool {
+        self.bounds.until != Until::EndAfterBye || self.bye.is_some()
     }
 
-    /// What came after the session's end.
+    /// The bytes that came after the session's end.
     #[must_use]
     pub fn into_rest(self) -> Vec<u8> {
         self.rest
     }
 
-    /// Whether [`Watch::overdue`] needs to be told the processor time.
+    /// Whether [`Watch::timeout`] uses the CPU time.
     #[must_use]
-    pub fn limits_work(&self) -> bool {
-        matches!(self.bounds.limit, Some(Limit::Work(_)))
+    pub fn limits_cpu_time(&self) -> bool {
+        matches!(self.bounds.limit, Some(Limit::CpuTime(_)))
     }
 
-    /// `Some` when the session has to be ended for what it does not do, or for the processor time
-    /// `worked` that its processes have used.
+    /// `Some` if the session must be ended because it takes too long. `cpu_time` is the CPU time
+    /// that its processes have used.
     #[must_use]
-    pub fn overdue(&self, worked: Duration) -> Option<Ending> {
-        if self.parting.is_some_and(|since| since.elapsed() >= PARTING) {
-            return Some(Ending::Lingers(PARTING));
+    pub fn timeout(&self, cpu_time: Duration) -> Option<Ending> {
+        if self
+            .bye
+            .is_some_and(|since| since.elapsed() >= EXIT_TIMEOUT)
+        {
+            return Some(Ending::Lingers(EXIT_TIMEOUT));
         }
-        let passed = self.started.elapsed();
-        let over = match self.bounds.limit {
-            Some(Limit::Work(limit)) if worked >= limit => Some(Ending::Work(limit)),
-            Some(Limit::Work(limit)) => Some(limit * LAST_RESORT)
-                .filter(|&limit| passed >= limit)
-                .map(Ending::Limit),
-            Some(Limit::Time(limit)) => (passed >= limit).then_some(Ending::Limit(limit)),
+        let elapsed = self.started.elapsed();
+        let exceeded = match self.bounds.limit {
+            Some(Limit::CpuTime(limit)) if cpu_time >= limit => Some(Ending::CpuTimeLimit(limit)),
+            Some(Limit::CpuTime(limit)) => Some(limit * WALL_TIME_FACTOR)
+                .filter(|&limit| elapsed >= limit)
+                .map(Ending::WallTimeLimit),
+            Some(Limit::WallTime(limit)) => {
+                (elapsed >= limit).then_some(Ending::WallTimeLimit(limit))
+            }
             None => None,
         };
-        if over.is_some() {
-            return over;
+        if exceeded.is_some() {
+            return exceeded;
         }
         let silence = self.bounds.silence;
-        if self.heard.elapsed() < silence {
+        if self.last_record.elapsed() < silence {
             None
         } else if self.records == 0 && self.bytes > 0 {
             Some(Ending::Noise {
@@ -221,23 +226,26 @@ impl Watch {
             Line::Record(record) => Some(record),
             Line::Damaged(_) | Line::Version(_) => None,
         };
-        self.heard = Instant::now();
+        self.last_record = Instant::now();
         self.records += 1;
-        if let Some(refused) = record.as_ref().and_then(|record| self.refuses(record)) {
-            return Some(refused);
+        if let Some(mismatch) = record
+            .as_ref()
+            .and_then(|record| self.unit_mismatch(record))
+        {
+            return Some(mismatch);
         }
         take(line);
         self.record(&record?)
     }
 
-    /// Whether the session says that its clock is another than the target's description says.
-    fn refuses(&self, record: &Record) -> Option<Ending> {
+    /// `Some` if the clock's unit differs from the one in the target's description.
+    fn unit_mismatch(&self, record: &Record) -> Option<Ending> {
         let declared = self.bounds.unit?;
         let name = declared.name();
-        let said = record.get("unit").filter(|_| record.kind() == "hello")?;
-        (said != name).then(|| Ending::Unit {
+        let reported = record.get("unit").filter(|_| record.kind() == "hello")?;
+        (reported != name).then(|| Ending::Unit {
             declared: name,
-            said: said.to_owned(),
+            reported: reported.to_owned(),
         })
     }
 
@@ -246,7 +254,7 @@ impl Watch {
             "hello" => {
                 self.measuring = record.get("mode") == Some("run");
                 self.starts += 1;
-                (self.bounds.starts == Starts::Once && self.starts >= LOOP)
+                (self.bounds.starts == Starts::Once && self.starts >= RESTART_LOOP)
                     .then_some(Ending::Restarts(self.starts))
             }
             "bye" => {
@@ -255,7 +263,7 @@ impl Watch {
                 let over = match self.bounds.until {
                     Until::End => false,
                     Until::EndAfterBye => {
-                        self.parting = Some(Instant::now());
+                        self.bye = Some(Instant::now());
                         false
                     }
                     Until::Bye => true,
@@ -293,8 +301,8 @@ mod tests {
         format!("{}\n", record::write(1, "bye", &[], None)[0]).into_bytes()
     }
 
-    /// What the watch says of these bytes, and which lines it hands on.
-    fn seen(bounds: Bounds, chunks: &[&[u8]]) -> (Option<Ending>, Vec<Vec<u8>>, Vec<u8>) {
+    /// Feeds these bytes to a watch. Returns the ending, the lines, and the bytes left over.
+    fn feed(bounds: Bounds, chunks: &[&[u8]]) -> (Option<Ending>, Vec<Vec<u8>>, Vec<u8>) {
         let mut watch = Watch::new(bounds, Vec::new());
         let mut lines = Vec::new();
         let mut ending = None;
@@ -303,12 +311,12 @@ mod tests {
                 ending = watch.bytes(chunk, &mut |line| lines.push(line.to_vec()));
             }
         }
-        let ending = ending.or_else(|| watch.overdue(Duration::ZERO));
+        let ending = ending.or_else(|| watch.timeout(Duration::ZERO));
         (ending, lines, watch.into_rest())
     }
 
     #[test]
-    fn a_session_is_over_where_it_is_said_to_be() {
+    fn session_ends_as_requested() {
         let stream = [
             hello("list", "cycles"),
             bye(),
@@ -317,61 +325,61 @@ mod tests {
         ]
         .concat();
         let more = [&stream[..], b"more\nand"].concat();
-        let (ending, lines, rest) = seen(bounds(Until::Measured(1)), &[&more]);
+        let (ending, lines, rest) = feed(bounds(Until::Measured(1)), &[&more]);
         assert_eq!((ending, lines.len()), (Some(Ending::Done), 4));
         assert_eq!(rest, b"more\nand");
-        let (ending, lines, _) = seen(bounds(Until::Bye), &[&more]);
+        let (ending, lines, _) = feed(bounds(Until::Bye), &[&more]);
         assert_eq!((ending, lines.len()), (Some(Ending::Done), 2));
-        let (ending, lines, rest) = seen(bounds(Until::End), &[&more]);
+        let (ending, lines, rest) = feed(bounds(Until::End), &[&more]);
         assert_eq!((ending, lines.len()), (None, 5));
         assert_eq!(rest, b"and");
-        assert_eq!(seen(bounds(Until::EndAfterBye), &[&more]).0, None);
+        assert_eq!(feed(bounds(Until::EndAfterBye), &[&more]).0, None);
     }
 
     #[test]
-    fn what_was_left_over_is_read_first() {
+    fn leftover_bytes_are_read_first() {
         let stream = [hello("run", "cycles"), bye()].concat();
         let mut watch = Watch::new(bounds(Until::Bye), stream);
         assert_eq!(watch.bytes(b"", &mut |_| {}), Some(Ending::Done));
     }
 
     #[test]
-    fn starts_without_an_end_are_a_loop() {
+    fn starts_without_an_end_are_a_restart_loop() {
         let start = hello("run", "cycles");
         let twice = [&start[..], &start].concat();
-        assert_eq!(seen(bounds(Until::Bye), &[&twice]).0, None);
+        assert_eq!(feed(bounds(Until::Bye), &[&twice]).0, None);
         let thrice = [&twice[..], b"boot\n", &start].concat();
-        let (ending, lines, _) = seen(bounds(Until::Bye), &[&thrice]);
+        let (ending, lines, _) = feed(bounds(Until::Bye), &[&thrice]);
         assert_eq!((ending, lines.len()), (Some(Ending::Restarts(3)), 4));
         let recorded = Bounds {
             starts: Starts::Many,
             ..bounds(Until::End)
         };
-        assert_eq!(seen(recorded, &[&thrice]).0, None);
+        assert_eq!(feed(recorded, &[&thrice]).0, None);
         let ended = [&twice[..], &bye(), &start].concat();
-        assert_eq!(seen(bounds(Until::End), &[&ended]).0, None);
+        assert_eq!(feed(bounds(Until::End), &[&ended]).0, None);
     }
 
     #[test]
-    fn another_unit_than_declared_is_refused_before_anything_is_taken() {
+    fn unexpected_unit_is_rejected_before_any_line_is_passed_on() {
         let declared = Bounds {
             unit: Some(Unit::Instructions),
             ..bounds(Until::Bye)
         };
-        let (ending, lines, _) = seen(declared.clone(), &[&hello("run", "cycles")]);
+        let (ending, lines, _) = feed(declared.clone(), &[&hello("run", "cycles")]);
         assert!(matches!(ending, Some(Ending::Unit { .. })), "{ending:?}");
         assert_eq!(lines.len(), 0);
-        assert_eq!(seen(declared, &[&hello("run", "instructions")]).0, None);
+        assert_eq!(feed(declared, &[&hello("run", "instructions")]).0, None);
     }
 
     #[test]
-    fn silence_noise_and_slowness_are_told_apart() {
+    fn silence_noise_and_slowness_are_distinguished() {
         let impatient = Bounds {
             silence: Duration::ZERO,
             baud: Some(9600),
             ..bounds(Until::Bye)
         };
-        let now = |chunks: &[&[u8]]| seen(impatient.clone(), chunks).0.unwrap();
+        let now = |chunks: &[&[u8]]| feed(impatient.clone(), chunks).0.unwrap();
         assert_eq!(now(&[]), Ending::Silent(Duration::ZERO));
         assert_eq!(
             now(&[&hello("run", "cycles"), b"x"]),
@@ -384,36 +392,39 @@ mod tests {
         };
         assert_eq!(now(&[b"\xff\xfe\x00"]), noise);
         let slow = Bounds {
-            limit: Some(Limit::Time(Duration::ZERO)),
+            limit: Some(Limit::WallTime(Duration::ZERO)),
             ..impatient.clone()
         };
-        assert_eq!(seen(slow, &[]).0, Some(Ending::Limit(Duration::ZERO)));
+        assert_eq!(
+            feed(slow, &[]).0,
+            Some(Ending::WallTimeLimit(Duration::ZERO))
+        );
     }
 
     #[test]
-    fn what_counts_instructions_is_limited_by_its_work_first() {
+    fn cpu_time_limit_also_bounds_the_wall_time() {
         let watch = |limit| {
             let limited = Bounds {
-                limit: Some(Limit::Work(limit)),
+                limit: Some(Limit::CpuTime(limit)),
                 ..bounds(Until::Bye)
             };
             Watch::new(limited, Vec::new())
         };
         let (little, much) = (Duration::from_secs(1), Duration::from_secs(1000));
-        assert_eq!(watch(much).overdue(little), None);
-        assert_eq!(watch(much).overdue(much), Some(Ending::Work(much)));
-        // The time that has passed is more than ten times none.
+        assert_eq!(watch(much).timeout(little), None);
+        assert_eq!(watch(much).timeout(much), Some(Ending::CpuTimeLimit(much)));
+        // The CPU time limit of 0 is exceeded first, although 0 of wall time is exceeded too.
         let none = Duration::ZERO;
-        assert_eq!(watch(none).overdue(none), Some(Ending::Work(none)));
+        assert_eq!(watch(none).timeout(none), Some(Ending::CpuTimeLimit(none)));
         let mut late = watch(little);
         late.started = Instant::now().checked_sub(10 * little).unwrap();
-        assert_eq!(late.overdue(none), Some(Ending::Limit(10 * little)));
+        assert_eq!(late.timeout(none), Some(Ending::WallTimeLimit(10 * little)));
         late.started = Instant::now().checked_sub(2 * little).unwrap();
-        assert_eq!(late.overdue(none), None);
+        assert_eq!(late.timeout(none), None);
     }
 
     #[test]
-    fn a_flood_is_stopped() {
+    fn flood_is_stopped() {
         let mut watch = Watch::new(bounds(Until::End), Vec::new());
         let endless = vec![b'x'; 1 << 20];
         let mut taken = 0;
@@ -424,7 +435,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chunks_become_lines_and_nothing_is_lost(
+        fn chunks_become_lines_without_loss(
             chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..50), 0..20)
         ) {
             let mut watch = Watch::new(bounds(Until::End), Vec::new());
