@@ -14,7 +14,7 @@ use std::process::Command;
 use common::{here, scratch, succeeds};
 use insta::assert_snapshot;
 use kernmark::files::reference::{self, Reference};
-use kernmark::judge::explain::{self, Composition, Piece};
+use kernmark::judge::explain::{self, Composition, CostPart};
 use kernmark::stream::record;
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ fn exist(target: &str, catalog: &BTreeSet<String>) {
         );
         for id in ids {
             let parts = explain::parts(&all, target, id).unwrap();
-            for Piece { metric, .. } in parts {
+            for CostPart { metric, .. } in parts {
                 assert!(
                     catalog.contains(&metric),
                     "{target} has no {metric}, part of {id}"

@@ -17,7 +17,7 @@ use crate::judge::compare::{
 };
 use crate::judge::conditions::Condition;
 use crate::judge::coverage::Benchmark;
-use crate::judge::explain::{Explanation, Reading, Reckoning};
+use crate::judge::explain::{ClockAccounting, Explanation, ResidualVerdict};
 use crate::judge::gate::Ruling;
 use crate::judge::matrix::{Cell, Column, Matrix};
 use crate::judge::plan::{Need, Plan};
@@ -498,17 +498,17 @@ pub fn figures(of: &Dataset, figures: &[Figure]) -> String {
 /// a line end.
 #[must_use]
 pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
-    let parts = of.shares.iter().map(|share| {
+    let parts = of.parts.iter().map(|share| {
         let contribution = share.contribution();
         line(&json!({
-            "count": figure(share.piece.count),
-            "id": share.piece.metric,
-            "dataset": share.piece.dataset,
+            "count": figure(share.part.count),
+            "id": share.part.metric,
+            "dataset": share.part.dataset,
             "value": share.value.map(figure),
             "contribution": contribution.map(figure),
             "percent": contribution.and_then(|value| of.percent(value)),
             "reason": share.reason,
-            "why": share.piece.why,
+            "why": share.part.why,
         }))
     });
     let end = |interval: Option<(f64, f64)>, end: fn((f64, f64)) -> f64| interval.map(end);
@@ -518,24 +518,24 @@ pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
         "high": end(of.residual_interval, |(_, high)| high),
         "percent": of.percent(of.residual),
         "replicates": of.replicates,
-        "reading": match of.reading() {
-            Reading::Unmeasured => "unmeasured",
-            Reading::Noise => "noise",
-            Reading::Rest => "rest",
-            Reading::Exceeded => "exceeded",
+        "reading": match of.residual_verdict() {
+            ResidualVerdict::Unmeasured => "unmeasured",
+            ResidualVerdict::Noise => "noise",
+            ResidualVerdict::Rest => "rest",
+            ResidualVerdict::Exceeded => "exceeded",
         },
     });
     let clock = match of.clock {
-        Reckoning::Net => Some("net"),
-        Reckoning::Gross => Some("gross"),
-        Reckoning::Published => None,
+        ClockAccounting::Net => Some("net"),
+        ClockAccounting::Gross => Some("gross"),
+        ClockAccounting::Published => None,
     };
     document(&[
         ("id", line(&of.id)),
         ("of", line(&origin.of)),
         ("unit", line(&of.unit)),
         ("clock", line(&clock)),
-        ("measured", line(&figure(of.whole))),
+        ("measured", line(&figure(of.cost))),
         ("low", line(&end(of.interval, |(low, _)| low))),
         ("high", line(&end(of.interval, |(_, high)| high))),
         ("parts", list(parts)),
