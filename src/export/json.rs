@@ -313,7 +313,7 @@ pub fn plan(plan: &Plan, pilot: &str) -> String {
             "sampling": estimate.map(|e| e.sampling),
             "finds": estimate.and_then(|e| e.finds),
             "to_find": metric.to_find().flatten(),
-            "to_show_none": estimate.and_then(|e| e.to_show_none),
+            "to_show_none": estimate.and_then(|e| e.to_show_equivalence),
             "samples_to_find": estimate.and_then(|e| e.samples),
         }))
     });

@@ -14,15 +14,15 @@ use crate::statistics::permutation::Design;
 use crate::stream::run::{Replicate, Run, Unit, CLOCK};
 
 /// The most replicates on a side that are considered: the most that `--runs` takes.
-pub const MOST: usize = 1000;
+pub const MAX_REPLICATES: usize = 1000;
 /// Replicates that show that exact instructions are exact.
-pub const EXACT: usize = 2;
+pub const EXACT_REPLICATES: usize = 2;
 /// The confidence of the upper bound of a spread (R. H. Browne, *Statistics in Medicine* 14, 1995).
-pub const CAUTION: f64 = 0.8;
+pub const SPREAD_CONFIDENCE: f64 = 0.8;
 /// Comparisons that are simulated for each number of replicates and each shape of noise.
-const TRIALS: usize = 250;
+const SIMULATIONS: usize = 250;
 /// Each number of replicates is tried up to this one; beyond it the least is searched for.
-const MOST_TRIED: usize = 10;
+const LINEAR_SEARCH_LIMIT: usize = 10;
 /// The seed of the simulation: the same pilot always gives the same answer.
 const SEED: u64 = 0x706c_616e;
 
@@ -66,7 +66,7 @@ pub struct Planned {
 /// What a metric needs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Need {
-    /// [`EXACT`] replicates: they are equal.
+    /// [`EXACT_REPLICATES`] replicates: they are equal.
     Exact,
     /// Replicates, as their spread says.
     Replicates(Estimate),
@@ -83,16 +83,16 @@ pub struct Estimate {
     pub spread: f64,
     /// The part of its square that the scatter of samples within a replicate explains, 0 to 1.
     pub sampling: f64,
-    /// The spread that is planned with: the upper bound with the confidence [`CAUTION`].
+    /// The spread that is planned with: the upper bound with the confidence [`SPREAD_CONFIDENCE`].
     pub upper: f64,
     /// The least change that as many replicates as the pilot has find, as a share; `None` where
     /// they are too few for any.
     pub finds: Option<f64>,
-    /// Replicates on each side that find the change; `None`: more than [`MOST`].
+    /// Replicates on each side that find the change; `None`: more than [`MAX_REPLICATES`].
     pub to_find: Option<usize>,
     /// Replicates on each side that show that an unchanged metric is equivalent; `None`: more than
-    /// [`MOST`].
-    pub to_show_none: Option<usize>,
+    /// [`MAX_REPLICATES`].
+    pub to_show_equivalence: Option<usize>,
     /// Samples in each replicate with which the pilot's number of replicates finds the change;
     /// `None` where it does already, or where more samples do not help.
     pub samples: Option<u64>,
@@ -109,7 +109,7 @@ impl Plan {
             v.status == Status::Ok && !v.values.is_empty() && !is_exact(v.unit, &v.replicates)
         };
         let family = values.iter().filter(is_tested).count();
-        let mut trials = AllTrials::of_family(family);
+        let mut trials = SimulationCache::of_family(family);
         let metrics: Vec<Planned> = values
             .iter()
             .map(|values| Planned {
@@ -130,16 +130,16 @@ impl Plan {
     /// How many metrics so many replicates on each side suffice for, and of how many that can be
     /// said.
     #[must_use]
-    pub fn found_by(&self, replicates: usize) -> (usize, usize) {
+    pub fn count_found_with(&self, replicates: usize) -> (usize, usize) {
         let needs: Vec<Option<usize>> = self.metrics.iter().filter_map(Planned::to_find).collect();
         let found = needs.iter().flatten().filter(|n| **n <= replicates);
         (found.count(), needs.len())
     }
 
     /// The least number of replicates that suffices for this share of the metrics; `None` where
-    /// [`MOST`] do not.
+    /// [`MAX_REPLICATES`] do not.
     #[must_use]
-    pub fn enough_for(&self, share: f64) -> Option<usize> {
+    pub fn replicates_for_share(&self, share: f64) -> Option<usize> {
         let mut needs: Vec<usize> = self
             .metrics
             .iter()
@@ -148,17 +148,17 @@ impl Plan {
         needs.sort_unstable();
         let rank = (share * needs.len() as f64).ceil() as usize;
         let needed = needs.get(rank.checked_sub(1)?).copied();
-        needed.filter(|needed| *needed <= MOST)
+        needed.filter(|needed| *needed <= MAX_REPLICATES)
     }
 }
 
 impl Planned {
-    /// The replicates that find the change; the inner `None` is more than [`MOST`], the outer:
+    /// The replicates that find the change; the inner `None` is more than [`MAX_REPLICATES`], the outer:
     /// it cannot be said.
     #[must_use]
     pub fn to_find(&self) -> Option<Option<usize>> {
         match &self.need {
-            Need::Exact => Some(Some(EXACT)),
+            Need::Exact => Some(Some(EXACT_REPLICATES)),
             Need::Replicates(estimate) => Some(estimate.to_find),
             Need::Unknown(_) => None,
         }
@@ -190,7 +190,7 @@ fn need(
     values: &Values,
     clocks: &BTreeMap<usize, f64>,
     question: Question,
-    trials: &mut AllTrials,
+    trials: &mut SimulationCache,
 ) -> Need {
     if values.status != Status::Ok {
         return Need::Unknown(absence(values.status, values.reason));
@@ -237,7 +237,7 @@ fn need(
     } else {
         0.0
     };
-    let caution = order::chi_square_quantile(1.0 - CAUTION, freedom)
+    let caution = order::chi_square_quantile(1.0 - SPREAD_CONFIDENCE, freedom)
         .map_or(1.0, |bound| (freedom as f64 / bound).sqrt());
     let upper = caution * variance.sqrt();
     let goal = Goal {
@@ -245,7 +245,7 @@ fn need(
         spread: upper,
     };
     let to_find = least(|n| trials.of(n).power(goal) >= question.power);
-    let to_show_none = least(|n| trials.of(n).power_of_none(goal) >= question.power);
+    let to_show_equivalence = least(|n| trials.of(n).equivalence_power(goal) >= question.power);
     let samples = match to_find {
         Some(needed) if needed <= replicates => None,
         _ => more_samples(goal, variance.sqrt(), sampling, trials.of(replicates)),
@@ -256,7 +256,7 @@ fn need(
         upper,
         finds: trials.of(replicates).finds(goal),
         to_find,
-        to_show_none,
+        to_show_equivalence,
         samples: samples
             .map(|factor| (factor * self::samples(&values.replicates) as f64).ceil() as u64),
     })
@@ -286,22 +286,22 @@ fn median_error(replicate: &Replicate) -> Option<f64> {
     Some((high.0 - low.0) as f64 / (2.0 * Z))
 }
 
-/// The least number of replicates of which something is true, [`MOST`] at most; what is true of one
+/// The least number of replicates of which something is true, [`MAX_REPLICATES`] at most; what is true of one
 /// number is taken to be true of all above it.
 fn least(mut is_enough: impl FnMut(usize) -> bool) -> Option<usize> {
-    if let Some(few) = (2..=MOST_TRIED).find(|n| is_enough(*n)) {
+    if let Some(few) = (2..=LINEAR_SEARCH_LIMIT).find(|n| is_enough(*n)) {
         return Some(few);
     }
-    let mut low = MOST_TRIED;
+    let mut low = LINEAR_SEARCH_LIMIT;
     let mut high = 2 * low;
-    while !is_enough(high.min(MOST)) {
-        if high >= MOST {
+    while !is_enough(high.min(MAX_REPLICATES)) {
+        if high >= MAX_REPLICATES {
             return None;
         }
         low = high;
         high *= 2;
     }
-    high = high.min(MOST);
+    high = high.min(MAX_REPLICATES);
     while high - low > 1 {
         let middle = usize::midpoint(low, high);
         if is_enough(middle) {
@@ -315,7 +315,7 @@ fn least(mut is_enough: impl FnMut(usize) -> bool) -> Option<usize> {
 
 /// How many times the samples let the same number of replicates find the change. More samples
 /// lessen the part of the variance that is theirs, in proportion.
-fn more_samples(goal: Goal, spread: f64, sampling: f64, trials: &Trials) -> Option<f64> {
+fn more_samples(goal: Goal, spread: f64, sampling: f64, trials: &Simulations) -> Option<f64> {
     const MOST_TIMES: f64 = 1000.0;
     let finds = |times: f64| {
         let left = (1.0 - sampling + sampling / times).sqrt();
@@ -349,13 +349,13 @@ struct Goal {
 
 /// Simulated comparisons of two sides that do not differ, all of one number of replicates, with
 /// noise of the standard deviation 1: of each shape of noise a list. The worse shape counts.
-struct Trials {
-    of_shapes: Vec<Vec<Trial>>,
+struct Simulations {
+    of_shapes: Vec<Vec<SimulatedComparison>>,
 }
 
 /// One comparison. To multiply the noise multiplies all of it; to add a change to the new side
 /// moves the estimate and the intervals by it.
-struct Trial {
+struct SimulatedComparison {
     /// The difference that is seen though there is none.
     estimate: f64,
     /// The least change that is significant; infinite where there are too few replicates.
@@ -364,48 +364,48 @@ struct Trial {
     reach: f64,
 }
 
-struct AllTrials {
+struct SimulationCache {
     /// The level of a single test: that of medians, shared by the family.
     level: f64,
-    known: BTreeMap<usize, Trials>,
+    known: BTreeMap<usize, Simulations>,
 }
 
-impl AllTrials {
+impl SimulationCache {
     fn of_family(family: usize) -> Self {
-        AllTrials {
+        SimulationCache {
             level: MEDIANS_LEVEL / family.max(1) as f64,
             known: BTreeMap::new(),
         }
     }
 
-    fn of(&mut self, replicates: usize) -> &Trials {
+    fn of(&mut self, replicates: usize) -> &Simulations {
         let level = self.level;
         self.known
             .entry(replicates)
-            .or_insert_with(|| Trials::of(replicates, level))
+            .or_insert_with(|| Simulations::of(replicates, level))
     }
 }
 
-impl Trials {
+impl Simulations {
     fn of(replicates: usize, level: f64) -> Self {
-        let mut noise = Noise(fastrand::Rng::with_seed(SEED ^ replicates as u64));
-        let shapes: [Shape; 2] = [Noise::normal, Noise::skewed];
+        let mut noise = NoiseSource(fastrand::Rng::with_seed(SEED ^ replicates as u64));
+        let shapes: [Shape; 2] = [NoiseSource::normal, NoiseSource::skewed];
         let is_new = (0..2 * replicates).map(|session| session >= replicates);
         let design = Design::new(is_new.collect(), None);
         // The joint test of many metrics is about as strict as Holm's correction, but for so few
         // replicates that it can find nothing.
         let level = Some(level).filter(|_| design.least_p() <= MEDIANS_LEVEL);
         let trials = |shape: Shape| {
-            let trial = |_| Trial::of(&design, level, shape, &mut noise);
-            (0..TRIALS).map(trial).collect::<Vec<Trial>>()
+            let trial = |_| SimulatedComparison::of(&design, level, shape, &mut noise);
+            (0..SIMULATIONS).map(trial).collect::<Vec<SimulatedComparison>>()
         };
-        Trials {
+        Simulations {
             of_shapes: shapes.into_iter().map(trials).collect(),
         }
     }
 
-    fn share(&self, is: impl Fn(&Trial) -> bool) -> f64 {
-        let share = |trials: &Vec<Trial>| {
+    fn share(&self, is: impl Fn(&SimulatedComparison) -> bool) -> f64 {
+        let share = |trials: &Vec<SimulatedComparison>| {
             let count = trials.iter().filter(|trial| is(trial)).count();
             count as f64 / trials.len() as f64
         };
@@ -419,7 +419,7 @@ impl Trials {
     }
 
     /// How often a metric that did not change is called equivalent.
-    fn power_of_none(&self, goal: Goal) -> f64 {
+    fn equivalence_power(&self, goal: Goal) -> f64 {
         let margin = goal.question.margin.ln_1p();
         // 0 times infinity is no number.
         self.share(|trial| trial.reach.is_finite() && trial.reach * goal.spread <= margin)
@@ -428,7 +428,7 @@ impl Trials {
     /// The least change that is found as often as asked, as a share.
     fn finds(&self, goal: Goal) -> Option<f64> {
         let margin = goal.question.margin.ln_1p();
-        let of_shape = |trials: &Vec<Trial>| {
+        let of_shape = |trials: &Vec<SimulatedComparison>| {
             let needed = trials.iter().map(|t| t.needed(goal.spread, margin));
             let mut needed: Vec<f64> = needed.collect();
             needed.sort_by(f64::total_cmp);
@@ -440,7 +440,7 @@ impl Trials {
     }
 }
 
-impl Trial {
+impl SimulatedComparison {
     /// The least change that this comparison would have found.
     fn needed(&self, spread: f64, margin: f64) -> f64 {
         if self.significant.is_infinite() {
@@ -450,10 +450,10 @@ impl Trial {
     }
 
     /// A comparison as `compare` makes it; without a level it finds nothing.
-    fn of(design: &Design, level: Option<f64>, shape: Shape, noise: &mut Noise) -> Trial {
+    fn of(design: &Design, level: Option<f64>, shape: Shape, noise: &mut NoiseSource) -> SimulatedComparison {
         let (base, new) = design.sizes();
         let values: Vec<f64> = (0..base + new).map(|_| shape(noise)).collect();
-        let never = Trial {
+        let never = SimulatedComparison {
             estimate: 0.0,
             significant: f64::INFINITY,
             reach: f64::INFINITY,
@@ -465,7 +465,7 @@ impl Trial {
             let t = order::t_two_sided(level, shift.freedom);
             t.unwrap_or(f64::INFINITY) * shift.error
         };
-        Trial {
+        SimulatedComparison {
             estimate: shift.estimate,
             significant: level.map_or(f64::INFINITY, |level| reach(level) - shift.estimate),
             reach: reach(1.0 - order::CONFIDENCE) + shift.estimate.abs(),
@@ -473,13 +473,13 @@ impl Trial {
     }
 }
 
-/// Noise with the mean 0 and the standard deviation 1.
-struct Noise(fastrand::Rng);
+/// NoiseSource with the mean 0 and the standard deviation 1.
+struct NoiseSource(fastrand::Rng);
 
 /// A value of noise of some distribution.
-type Shape = fn(&mut Noise) -> f64;
+type Shape = fn(&mut NoiseSource) -> f64;
 
-impl Noise {
+impl NoiseSource {
     /// Normal (G. E. P. Box, M. E. Muller, *Annals of Mathematical Statistics* 29, 1958).
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.0.f64()).ln()).sqrt();
@@ -559,7 +559,7 @@ mod tests {
 
     /// A metric of so many replicates around a level.
     fn metric(
-        noise: &mut Noise,
+        noise: &mut NoiseSource,
         shape: Shape,
         replicates: usize,
         level: f64,
@@ -578,7 +578,7 @@ mod tests {
         spread: f64,
         times: usize,
     ) -> (f64, f64) {
-        let mut noise = Noise(fastrand::Rng::with_seed(7));
+        let mut noise = NoiseSource(fastrand::Rng::with_seed(7));
         let (mut changed, mut same) = (0, 0);
         for _ in 0..times {
             let mut side = |first: f64| {
@@ -607,14 +607,14 @@ mod tests {
     }
 
     fn needed(spread: f64, family: usize) -> (usize, usize) {
-        let mut trials = AllTrials::of_family(family);
+        let mut trials = SimulationCache::of_family(family);
         let goal = Goal {
             question: QUESTION,
             spread,
         };
         (
             least(|n| trials.of(n).power(goal) >= QUESTION.power).unwrap(),
-            least(|n| trials.of(n).power_of_none(goal) >= QUESTION.power).unwrap(),
+            least(|n| trials.of(n).equivalence_power(goal) >= QUESTION.power).unwrap(),
         )
     }
 
@@ -624,8 +624,8 @@ mod tests {
         for (spread, family) in [(0.005, 20), (0.015, 20), (0.03, 5), (0.015, 100)] {
             let (find, _) = needed(spread, family);
             for (name, shape) in [
-                ("normal", Noise::normal as Shape),
-                ("skewed", Noise::skewed),
+                ("normal", NoiseSource::normal as Shape),
+                ("skewed", NoiseSource::skewed),
             ] {
                 let times = 4000 / (family + 10);
                 let (power, _) = found(shape, find, family, spread, times);
@@ -650,8 +650,8 @@ mod tests {
         for spread in [0.005, 0.01] {
             let (_, none) = needed(spread, 20);
             for (name, shape) in [
-                ("normal", Noise::normal as Shape),
-                ("skewed", Noise::skewed),
+                ("normal", NoiseSource::normal as Shape),
+                ("skewed", NoiseSource::skewed),
             ] {
                 let (_, shown) = found(shape, none, 20, spread, 40);
                 println!(
@@ -668,20 +668,20 @@ mod tests {
     #[test]
     fn no_more_replicates_are_asked_for_than_it_takes() {
         let (find, none) = needed(0.015, 20);
-        let (power, _) = found(Noise::normal, find - 2, 20, 0.015, 100);
+        let (power, _) = found(NoiseSource::normal, find - 2, 20, 0.015, 100);
         assert!(power < 0.88, "{power} with two less than {find}");
-        let (_, shown) = found(Noise::normal, none - 5, 20, 0.015, 40);
+        let (_, shown) = found(NoiseSource::normal, none - 5, 20, 0.015, 40);
         assert!(shown < 0.88, "{shown} with five less than {none}");
     }
 
     #[test]
     fn a_pilot_of_ten_is_enough_to_plan_with() {
-        let mut noise = Noise(fastrand::Rng::with_seed(11));
-        let mut trials = AllTrials::of_family(20);
+        let mut noise = NoiseSource(fastrand::Rng::with_seed(11));
+        let mut trials = SimulationCache::of_family(20);
         let pilots = 100;
         let (mut enough, mut least_power): (u32, f64) = (0, 1.0);
         for _ in 0..pilots {
-            let replicates = metric(&mut noise, Noise::normal, 10, 1e6, 0.015);
+            let replicates = metric(&mut noise, NoiseSource::normal, 10, 1e6, 0.015);
             let pilot = run(Unit::Cycles, &[replicates]);
             let Need::Replicates(estimate) = need(
                 &summary::values(&pilot)[0],
@@ -716,9 +716,9 @@ mod tests {
     #[test]
     fn the_clock_counts_too() {
         // The metric is quiet, the processor's speed is not: a change must show in readings too.
-        let mut noise = Noise(fastrand::Rng::with_seed(8));
-        let quiet = metric(&mut noise, Noise::normal, 10, 1e6, 0.003);
-        let loud = metric(&mut noise, Noise::normal, 10, 1e6, 0.02);
+        let mut noise = NoiseSource(fastrand::Rng::with_seed(8));
+        let quiet = metric(&mut noise, NoiseSource::normal, 10, 1e6, 0.003);
+        let loud = metric(&mut noise, NoiseSource::normal, 10, 1e6, 0.02);
         let mut pilot = run(Unit::Cycles, &[quiet, loud]);
         let alone = estimate(&pilot);
         pilot.metrics[1].id = CLOCK.into();
@@ -730,7 +730,7 @@ mod tests {
 
     #[test]
     fn a_change_near_the_margin_takes_more() {
-        let mut trials = AllTrials::of_family(1);
+        let mut trials = SimulationCache::of_family(1);
         let mut with = |change| {
             let goal = Goal {
                 question: Question { change, ..QUESTION },
@@ -747,7 +747,7 @@ mod tests {
 
     #[test]
     fn the_scatter_of_samples_is_told_from_that_of_replicates() {
-        let mut noise = Noise(fastrand::Rng::with_seed(3));
+        let mut noise = NoiseSource(fastrand::Rng::with_seed(3));
         // 100 samples with 10 % noise: the median has 1.25 %; replicates add none, or 5 %.
         let mut pilot = |between: f64| {
             let mut replicate = || {
@@ -777,7 +777,7 @@ mod tests {
         let exact = run(Unit::Instructions, &[vec![vec![100, 101]; 2]]);
         let answer = plan(&exact);
         assert_eq!((answer.family, &answer.metrics[0].need), (0, &Need::Exact));
-        assert_eq!((answer.found_by(2), answer.found_by(1)), ((1, 1), (0, 1)));
+        assert_eq!((answer.count_found_with(2), answer.count_found_with(1)), ((1, 1), (0, 1)));
         let why = |pilot: &Run| match &plan(pilot).metrics[0].need {
             Need::Unknown(why) => why.clone(),
             other => panic!("{other:?}"),
@@ -790,6 +790,6 @@ mod tests {
         let mut failed = one;
         failed.metrics[0].replicates[0].outcome = Outcome::Failed("order".into());
         assert_eq!(why(&failed), "failed: order");
-        assert_eq!(plan(&failed).enough_for(1.0), None);
+        assert_eq!(plan(&failed).replicates_for_share(1.0), None);
     }
 }
