@@ -72,14 +72,14 @@ fn budget(judgement: &Judgement) -> String {
         line(&json!({
             "id": check.id,
             "figure": check.figure.name(),
-            "unit": check.limit.measure.unit().of_figures(),
+            "unit": check.limit.unit.clock_unit().of_figures(),
             "limit": check.limit.value(),
             "value": check.value,
             "low": check.interval.map(|(low, _)| low),
             "high": check.interval.map(|(_, high)| high),
             "batch": check.batch,
             "finding": check.finding.name(),
-            "close": check.is_close(),
+            "close": check.is_borderline(),
             "reason": reason,
             "why": check.why,
         }))
@@ -87,7 +87,7 @@ fn budget(judgement: &Judgement) -> String {
     format!(
         "{{\n\"file\": {},\n\"elsewhere\": {},\n\"limits\": {}\n}}",
         line(&judgement.file),
-        line(&judgement.elsewhere),
+        line(&judgement.other_targets),
         list(limits)
     )
 }

@@ -143,7 +143,7 @@ fn limits(judgement: &Judgement) -> Suite {
                     Finding::Inconclusive(why) => Ended::Failed(check.finding.name(), why.clone()),
                 },
                 figures: std::iter::once(figures)
-                    .chain(check.is_close().then(|| budget::CLOSE.to_owned()))
+                    .chain(check.is_borderline().then(|| budget::CLOSE.to_owned()))
                     .chain(check.why.clone())
                     .collect(),
             }

@@ -70,7 +70,7 @@ impl Figure {
 
 /// A unit that a limit is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
+pub enum LimitUnit {
     /// Nanoseconds.
     Nanoseconds,
     /// Microseconds.
@@ -83,24 +83,24 @@ pub enum Measure {
     Instructions,
 }
 
-impl Measure {
-    const ALL: [Measure; 5] = [
-        Measure::Nanoseconds,
-        Measure::Microseconds,
-        Measure::Milliseconds,
-        Measure::Seconds,
-        Measure::Instructions,
+impl LimitUnit {
+    const ALL: [LimitUnit; 5] = [
+        LimitUnit::Nanoseconds,
+        LimitUnit::Microseconds,
+        LimitUnit::Milliseconds,
+        LimitUnit::Seconds,
+        LimitUnit::Instructions,
     ];
 
     /// As it is written in a budget.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Measure::Nanoseconds => "ns",
-            Measure::Microseconds => "us",
-            Measure::Milliseconds => "ms",
-            Measure::Seconds => "s",
-            Measure::Instructions => "instructions",
+            LimitUnit::Nanoseconds => "ns",
+            LimitUnit::Microseconds => "us",
+            LimitUnit::Milliseconds => "ms",
+            LimitUnit::Seconds => "s",
+            LimitUnit::Instructions => "instructions",
         }
     }
 
@@ -108,18 +108,18 @@ impl Measure {
     #[must_use]
     pub fn factor(self) -> f64 {
         match self {
-            Measure::Nanoseconds | Measure::Instructions => 1.0,
-            Measure::Microseconds => 1e3,
-            Measure::Milliseconds => 1e6,
-            Measure::Seconds => 1e9,
+            LimitUnit::Nanoseconds | LimitUnit::Instructions => 1.0,
+            LimitUnit::Microseconds => 1e3,
+            LimitUnit::Milliseconds => 1e6,
+            LimitUnit::Seconds => 1e9,
         }
     }
 
     /// What a clock must count so that it can be compared with this.
     #[must_use]
-    pub fn unit(self) -> Unit {
+    pub fn clock_unit(self) -> Unit {
         match self {
-            Measure::Instructions => Unit::Instructions,
+            LimitUnit::Instructions => Unit::Instructions,
             _ => Unit::Cycles,
         }
     }
@@ -131,20 +131,20 @@ pub struct Amount {
     /// In units of `measure`; not below 0.
     pub number: f64,
     /// The unit that it is written in.
-    pub measure: Measure,
+    pub unit: LimitUnit,
 }
 
 impl Amount {
     /// In nanoseconds or instructions.
     #[must_use]
     pub fn value(self) -> f64 {
-        self.number * self.measure.factor()
+        self.number * self.unit.factor()
     }
 }
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.number, self.measure.name())
+        write!(f, "{} {}", self.number, self.unit.name())
     }
 }
 
@@ -153,7 +153,7 @@ impl std::str::FromStr for Amount {
 
     /// A number and a unit, with or without a blank between them.
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = Measure::ALL.map(Measure::name);
+        let names = LimitUnit::ALL.map(LimitUnit::name);
         let (last, others) = names.split_last().expect("there are units");
         let needed = |what: String| {
             let times = others.join(", ");
@@ -171,9 +171,9 @@ impl std::str::FromStr for Amount {
         let Some(number) = number else {
             return Err(needed(format!("`{text}` does not begin with a number")));
         };
-        let known = Measure::ALL.into_iter().find(|m| m.name() == unit);
+        let known = LimitUnit::ALL.into_iter().find(|m| m.name() == unit);
         match known {
-            Some(measure) => Ok(Amount { number, measure }),
+            Some(unit) => Ok(Amount { number, unit }),
             None if unit.is_empty() => Err(needed(format!("`{text}` has no unit"))),
             None => Err(needed(format!("`{unit}` is no unit"))),
         }
@@ -242,12 +242,12 @@ impl Budget {
             }
         }
         let targets = targets(run);
-        let mut elsewhere: Vec<String> = Vec::new();
+        let mut other_targets: Vec<String> = Vec::new();
         let mut asked: Vec<(usize, Figure, Amount, &Limit)> = Vec::new();
         for limit in &self.limits {
             if let Some(target) = &limit.target {
-                if !targets.iter().any(|of| is_part(target, of)) {
-                    elsewhere.push(target.clone());
+                if !targets.iter().any(|of| covers(target, of)) {
+                    other_targets.push(target.clone());
                     continue;
                 }
             }
@@ -259,19 +259,19 @@ impl Budget {
                 }
             }
             if asked.len() == before {
-                return Err(limit.selects_nothing(&ids));
+                return Err(limit.no_match_error(&ids));
             }
         }
         // Of equal ones the first counts, so that its reason is the one that is told.
         asked.sort_by(|a, b| {
             let key = |(at, figure, amount, _): &(usize, Figure, Amount, &Limit)| {
-                (*at, *figure, amount.measure.unit() == Unit::Instructions)
+                (*at, *figure, amount.unit.clock_unit() == Unit::Instructions)
             };
             key(a)
                 .cmp(&key(b))
                 .then(a.2.value().total_cmp(&b.2.value()))
         });
-        asked.dedup_by_key(|(at, figure, amount, _)| (*at, *figure, amount.measure.unit()));
+        asked.dedup_by_key(|(at, figure, amount, _)| (*at, *figure, amount.unit.clock_unit()));
         let values = summary::values(run);
         let checks = asked.into_iter().map(|(at, figure, limit, from)| {
             let of = values.iter().find(|values| values.id == ids[at]);
@@ -294,7 +294,7 @@ impl Budget {
         Ok(Judgement {
             file: self.file.clone(),
             checks: checks.collect(),
-            elsewhere,
+            other_targets,
         })
     }
 }
@@ -342,7 +342,7 @@ impl Limit {
         })
     }
 
-    fn selects_nothing(&self, ids: &[&str]) -> String {
+    fn no_match_error(&self, ids: &[&str]) -> String {
         let Limit { place, metric, .. } = self;
         let is_start = ids.iter().any(|id| filter::matches(metric, id));
         let hint = if is_start {
@@ -367,7 +367,7 @@ fn selects(pattern: &str, id: &str) -> bool {
 }
 
 /// Whether `part` is a target, or such a target with its board and options left out.
-fn is_part(part: &str, target: &str) -> bool {
+fn covers(part: &str, target: &str) -> bool {
     let rest = target.strip_prefix(part);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ',']))
 }
@@ -442,7 +442,7 @@ impl Check {
     /// Whether the limit lies in the interval of the value, so that another run may find the
     /// other way.
     #[must_use]
-    pub fn is_close(&self) -> bool {
+    pub fn is_borderline(&self) -> bool {
         let limit = self.limit.value();
         let holds = |(low, high): (f64, f64)| low <= limit && limit <= high && low < high;
         matches!(self.finding, Finding::Within | Finding::Over) && self.interval.is_some_and(holds)
@@ -456,7 +456,7 @@ impl Check {
                 |values| absence(values.status, values.reason),
             ));
         };
-        match (values.unit, self.limit.measure.unit()) {
+        match (values.unit, self.limit.unit.clock_unit()) {
             (Unit::Instructions, Unit::Cycles) => {
                 return Err("it counts instructions and the limit is a time".to_owned())
             }
@@ -564,7 +564,7 @@ pub struct Judgement {
     /// Each figure that is limited, in the order of the run's metrics.
     pub checks: Vec<Check>,
     /// The targets of the limits that are for others, one for each; not yet safe to show.
-    pub elsewhere: Vec<String>,
+    pub other_targets: Vec<String>,
 }
 
 impl Judgement {
@@ -724,7 +724,7 @@ mod tests {
         let close = |limit: &str| {
             let judgement = judged(&format!("{HEAD}median = \"{limit} ns\""), &run);
             let check = &judgement.checks[0];
-            (check.is_close(), check.finding.clone())
+            (check.is_borderline(), check.finding.clone())
         };
         assert_eq!(close("99"), (true, Finding::Over));
         assert_eq!(close("101"), (true, Finding::Within));
@@ -784,7 +784,7 @@ mod tests {
             |target: &str| format!("{HEAD}target = \"{target}\"\nmax = \"9 instructions\"\n");
         let checks = |run: &Run, target: &str| {
             let judgement = judged(&text(target), run);
-            (judgement.checks.len(), judgement.elsewhere)
+            (judgement.checks.len(), judgement.other_targets)
         };
         assert_eq!(checks(&run, "linux"), (1, vec![]));
         assert_eq!(checks(&run, "freertos"), (0, vec!["freertos".to_owned()]));
@@ -800,7 +800,7 @@ mod tests {
         }
         // What no metric is called matters only where the limit holds.
         let text = text("linux").replace("a.b", "none");
-        assert_eq!(judged(&text, &run).elsewhere, ["linux"]);
+        assert_eq!(judged(&text, &run).other_targets, ["linux"]);
     }
 
     #[test]
@@ -845,7 +845,7 @@ mod tests {
 
         #[test]
         fn an_amount_reads_as_it_was_written(number in 0u32..1_000_000, unit in 0usize..5) {
-            let amount = Amount { number: f64::from(number) / 8.0, measure: Measure::ALL[unit] };
+            let amount = Amount { number: f64::from(number) / 8.0, unit: LimitUnit::ALL[unit] };
             prop_assert_eq!(amount.to_string().parse(), Ok(amount));
         }
     }
