@@ -162,7 +162,7 @@ fn verdicts_of_small_cases() {
     assert!((p(&few.metrics[0]) - 0.1).abs() < 1e-12);
     let resolution = few.resolution.unwrap();
     assert_eq!((resolution.median, resolution.blind), (None, 1));
-    assert_eq!(few.enough_for(0.1), Some(4));
+    assert_eq!(few.replicates_to_find(0.1), Some(4));
     let resolution = compared(&base, &base).resolution.unwrap();
     assert!(resolution.median.unwrap() < 0.03, "{resolution:?}");
 }
@@ -580,7 +580,7 @@ impl Machine {
 
 /// Whether the median's p value counts, whatever the size of the change.
 fn is_significant(metric: &Compared) -> bool {
-    let median = metric.judged_as(Quantity::P50);
+    let median = metric.judgement_of(Quantity::P50);
     median.is_some_and(|one| one.p.is_some_and(|p| p <= MEDIANS_LEVEL))
 }
 

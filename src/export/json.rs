@@ -376,7 +376,7 @@ impl<'a> ComparedOut<'a> {
             equivalent_to: metric.scope.equivalent_to.map(Quantity::key),
             batch: Some(metric.scope.batch).filter(|batch| *batch > 0),
             improvement: metric.improvement,
-            elsewhere: metric.elsewhere.as_ref().map(|elsewhere| {
+            elsewhere: metric.published_name.as_ref().map(|elsewhere| {
                 let note = Some(&elsewhere.note).filter(|note| !note.is_empty());
                 json!({ "name": elsewhere.name, "note": note })
             }),

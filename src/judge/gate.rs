@@ -47,14 +47,14 @@ pub enum Objection {
     /// No metric was compared.
     Nothing,
     /// It could not have found a change of the size asked for.
-    Blind {
+    LowResolution {
         /// The change that half of the metrics would show, as a share; `None` where half of them
         /// show none at all.
         resolution: Option<f64>,
         /// The resolution that was asked for, as a share.
         asked: f64,
         /// Replicates on each side with which it would; `None` where none would do.
-        enough: Option<usize>,
+        needed: Option<usize>,
     },
 }
 
@@ -69,17 +69,17 @@ impl Objection {
             Objection::Incomparable(_) => Verdict::Incomparable.name(),
             Objection::Missing(_) => Verdict::Missing.name(),
             Objection::Nothing => "empty",
-            Objection::Blind { .. } => "resolution",
+            Objection::LowResolution { .. } => "resolution",
         }
     }
 
     /// Whether it says that the gate could not judge, rather than that something is wrong with a
     /// metric.
     #[must_use]
-    pub fn is_blindness(&self) -> bool {
+    pub fn could_not_judge(&self) -> bool {
         matches!(
             self,
-            Objection::Speed(_) | Objection::Nothing | Objection::Blind { .. }
+            Objection::Speed(_) | Objection::Nothing | Objection::LowResolution { .. }
         )
     }
 }
@@ -131,10 +131,10 @@ impl Gate {
                 .median
                 .is_some_and(|median| median <= self.resolution);
             if !is_enough {
-                objections.push(Objection::Blind {
+                objections.push(Objection::LowResolution {
                     resolution: resolution.median,
                     asked: self.resolution,
-                    enough: comparison.enough_for(self.resolution),
+                    needed: comparison.replicates_to_find(self.resolution),
                 });
             }
         }
@@ -169,7 +169,7 @@ impl Gate {
             Basis::None | Basis::Exact => false,
             Basis::Summary | Basis::Speed => metric.verdict == Verdict::Inconclusive,
             Basis::Test => self.quantities.iter().any(|quantity| {
-                let judged = metric.judged_as(*quantity);
+                let judged = metric.judgement_of(*quantity);
                 judged.is_none_or(|one| one.verdict == Verdict::Inconclusive)
             }),
         }

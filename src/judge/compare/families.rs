@@ -71,7 +71,7 @@ impl Judge<'_> {
             quantity: Quantity::P50,
             scope: Scope::default(),
             note: None,
-            elsewhere: None,
+            published_name: None,
             improvement: None,
         };
         let alone = |verdict: Verdict, note: String| {

@@ -158,14 +158,14 @@ pub struct Compared {
     /// Why there is no comparison, or what to know about this one; not yet safe to show.
     pub note: Option<String>,
     /// What published figures on one side call it.
-    pub elsewhere: Option<Elsewhere>,
+    pub published_name: Option<PublishedName>,
     /// How much faster it became, where both sides are published figures: [`reference::improvement`].
     pub improvement: Option<f64>,
 }
 
 /// What another suite calls a metric, and how the two differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct PublishedName {
     /// Its name there, not yet safe to show.
     pub name: String,
     /// The difference; empty when there is none.
@@ -176,12 +176,12 @@ impl Compared {
     /// The quantity that the verdict is of.
     #[must_use]
     pub fn decisive(&self) -> Option<&Judged> {
-        self.judged_as(self.quantity)
+        self.judgement_of(self.quantity)
     }
 
     /// What was concluded of a quantity.
     #[must_use]
-    pub fn judged_as(&self, quantity: Quantity) -> Option<&Judged> {
+    pub fn judgement_of(&self, quantity: Quantity) -> Option<&Judged> {
         self.judged.iter().find(|one| one.quantity == quantity)
     }
 }
@@ -189,7 +189,7 @@ impl Compared {
 impl Compared {
     /// Chooses the verdict that stands for the metric, and says what it covers.
     pub(super) fn decide(&mut self) {
-        let first = self.judged_as(self.quantity);
+        let first = self.judgement_of(self.quantity);
         let of_first = first.map_or(Verdict::Inconclusive, |one| one.verdict);
         let changed = |verdict: Verdict| self.judged.iter().find(move |one| one.verdict == verdict);
         let decisive = changed(Verdict::Regressed).or_else(|| changed(Verdict::Improved));

@@ -25,7 +25,7 @@ use families::{Draft, Judge};
 use sessions::{Clocks, Sessions};
 use trial::{least_change, Spread};
 
-pub use metric::{Basis, Compared, Elsewhere, Judged, Scope, Side, Verdict};
+pub use metric::{Basis, Compared, PublishedName, Judged, Scope, Side, Verdict};
 pub use sessions::Speed;
 pub use trial::POWER;
 
@@ -105,7 +105,7 @@ pub struct Comparison {
     pub without_clock: [usize; 2],
     /// What published figures add to it, in sentences.
     pub published: Vec<String>,
-    /// How much each metric varies between sessions, for [`Comparison::enough_for`].
+    /// How much each metric varies between sessions, for [`Comparison::replicates_to_find`].
     spreads: Vec<Spread>,
 }
 
@@ -174,11 +174,11 @@ impl Comparison {
     }
 
     /// Gives metrics that were compared under the ids of published figures their own names.
-    pub fn name_both(&mut self, pairs: &[reference::Pair]) {
+    pub fn use_published_names(&mut self, pairs: &[reference::Pair]) {
         for metric in &mut self.metrics {
             if let Some(pair) = pairs.iter().find(|pair| pair.id == metric.id) {
                 metric.id.clone_from(&pair.metric);
-                metric.elsewhere = Some(Elsewhere {
+                metric.published_name = Some(PublishedName {
                     name: pair.benchmark.clone(),
                     note: pair.note.clone(),
                 });
@@ -210,7 +210,7 @@ impl Comparison {
     /// The replicates on each side with which half of the metrics would show a change of this
     /// size; `None` where a thousand do not suffice, or where no replicates would help.
     #[must_use]
-    pub fn enough_for(&self, change: f64) -> Option<usize> {
+    pub fn replicates_to_find(&self, change: f64) -> Option<usize> {
         if self.spreads.is_empty() {
             return None;
         }
@@ -239,14 +239,14 @@ fn resolution(metrics: &[Compared], quantity: Quantity) -> Option<Resolution> {
         Basis::Exact | Basis::Summary => true,
         // Without a ratio there is no size of a change.
         Basis::Test => metric
-            .judged_as(quantity)
+            .judgement_of(quantity)
             .is_none_or(|one| one.ratio.is_some()),
         Basis::None | Basis::Speed => false,
     });
     let mut all: Vec<f64> = compared
         .map(|metric| match metric.basis {
             Basis::Exact => Some(0.0),
-            _ => metric.judged_as(quantity)?.resolution,
+            _ => metric.judgement_of(quantity)?.resolution,
         })
         .map(|resolution| resolution.unwrap_or(f64::INFINITY))
         .collect();
