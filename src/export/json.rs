@@ -15,7 +15,7 @@ use crate::judge::budget::{Finding, Judgement};
 use crate::judge::compare::{
     Basis, Compared, Comparison, Conditions, Judged, Side, Speed, Verdict,
 };
-use crate::judge::conditions::Condition;
+use crate::judge::conditions::ConditionKind;
 use crate::judge::coverage::Benchmark;
 use crate::judge::explain::{ClockAccounting, Explanation, ResidualVerdict};
 use crate::judge::gate::Ruling;
@@ -210,9 +210,9 @@ fn comparison_parts(
     });
     let differences = comparison.differences.iter().map(|difference| {
         line(&json!({
-            "of": match difference.of {
-                Condition::Machine => "machine",
-                Condition::Configuration => "configuration",
+            "of": match difference.kind {
+                ConditionKind::Machine => "machine",
+                ConditionKind::Configuration => "configuration",
             },
             "name": difference.name,
             "base": difference.base,

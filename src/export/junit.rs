@@ -113,11 +113,15 @@ fn compared(comparison: &Comparison, sides: &[Origin; 2], gate: &Gate) -> Suite 
         })
         .collect();
     let objections = gate.rule(comparison).objections.into_iter();
-    cases.extend(objections.filter(Objection::could_not_judge).map(|objection| {
-        let name = "the gate can judge".to_owned();
-        let what = compare::objection_text(&objection);
-        Case::broken("compare.gate", name, objection.name(), what)
-    }));
+    cases.extend(
+        objections
+            .filter(Objection::could_not_judge)
+            .map(|objection| {
+                let name = "the gate can judge".to_owned();
+                let what = compare::objection_text(&objection);
+                Case::broken("compare.gate", name, objection.name(), what)
+            }),
+    );
     let metrics = comparison.metrics.iter();
     cases.extend(metrics.map(|metric| Case::of(metric, gate)));
     Suite {

@@ -10,7 +10,7 @@ use crate::stream::run::{Fact, Run, Session};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Whether it is the machine, which does not matter to counted instructions.
-    pub of: Condition,
+    pub kind: ConditionKind,
     /// What differs, such as `cpu_model`.
     pub name: &'static str,
     /// The base's values, not yet safe to show.
@@ -21,7 +21,7 @@ pub struct Difference {
 
 /// What a difference is one of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Condition {
+pub enum ConditionKind {
     /// The machine and its settings.
     Machine,
     /// How the kernel under test and the agent were built and run.
@@ -32,9 +32,9 @@ impl Difference {
     /// The difference in words, not yet safe to show.
     #[must_use]
     pub fn reason(&self) -> String {
-        let what = match self.of {
-            Condition::Machine => "machine",
-            Condition::Configuration => "configuration",
+        let what = match self.kind {
+            ConditionKind::Machine => "machine",
+            ConditionKind::Configuration => "configuration",
         };
         let Difference {
             name, base, new, ..
@@ -53,8 +53,8 @@ const MACHINE: [&str; 6] = [
     "boost",
     "smt",
 ];
-/// Of these, what is not told is not there.
-const TOLD_IF_THERE: [&str; 2] = ["hypervisor", "container"];
+/// Of these, what is not fact_values is not there.
+const NONE_UNLESS_REPORTED: [&str; 2] = ["hypervisor", "container"];
 /// What the tool says of a target that it built.
 const TARGET: [&str; 2] = ["board", "variant"];
 /// What the agent says of how it and its kernel were built.
@@ -64,9 +64,9 @@ type SessionValue = fn(&Session) -> String;
 
 /// A condition of a run and what the run tells of it: nothing, a value, or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stated {
+pub struct ReportedCondition {
     /// Whether it is one of the machine.
-    pub of: Condition,
+    pub kind: ConditionKind,
     /// Its name, such as `cpu_model`.
     pub name: &'static str,
     /// Its values, not yet safe to show.
@@ -76,16 +76,16 @@ pub struct Stated {
 /// The conditions that matter to a comparison, as a run tells them: those of the machine only
 /// where it is the one that was measured.
 #[must_use]
-pub fn conditions(run: &Run) -> Vec<Stated> {
+pub fn conditions(run: &Run) -> Vec<ReportedCondition> {
     let mut all = Vec::new();
-    let mut state = |of, name, values| all.push(Stated { of, name, values });
-    if !told(&run.host, "cpu_model").is_empty() && run.is_of_its_host() {
+    let mut state = |kind, name, values| all.push(ReportedCondition { kind, name, values });
+    if !fact_values(&run.host, "cpu_model").is_empty() && run.is_of_its_host() {
         for name in MACHINE {
-            let mut values = told(&run.host, name);
-            if values.is_empty() && TOLD_IF_THERE.contains(&name) {
+            let mut values = fact_values(&run.host, name);
+            if values.is_empty() && NONE_UNLESS_REPORTED.contains(&name) {
                 values.insert("none".to_owned());
             }
-            state(Condition::Machine, name, values);
+            state(ConditionKind::Machine, name, values);
         }
     }
     let parts: [(&'static str, SessionValue); 3] = [
@@ -95,7 +95,7 @@ pub fn conditions(run: &Run) -> Vec<Stated> {
             if s.realtime { "yes" } else { "no" }.to_owned()
         }),
     ];
-    let configuration = Condition::Configuration;
+    let configuration = ConditionKind::Configuration;
     for (name, value) in parts {
         state(
             configuration,
@@ -104,10 +104,13 @@ pub fn conditions(run: &Run) -> Vec<Stated> {
         );
     }
     for name in TARGET {
-        state(configuration, name, told(&run.host, name));
+        state(configuration, name, fact_values(&run.host, name));
     }
     for name in BUILD {
-        let values = run.sessions.iter().flat_map(|s| told(&s.facts, name));
+        let values = run
+            .sessions
+            .iter()
+            .flat_map(|s| fact_values(&s.facts, name));
         state(configuration, name, values.collect());
     }
     all
@@ -122,7 +125,7 @@ pub fn differences(base: &Run, new: &Run) -> Vec<Difference> {
         let new = others.iter().find(|new| new.name == base.name)?;
         let is_told = !base.values.is_empty() && !new.values.is_empty();
         (is_told && base.values != new.values).then(|| Difference {
-            of: base.of,
+            kind: base.kind,
             name: base.name,
             base: text(base.values),
             new: text(new.values.clone()),
@@ -131,7 +134,7 @@ pub fn differences(base: &Run, new: &Run) -> Vec<Difference> {
     both.collect()
 }
 
-pub(crate) fn told(facts: &[Fact], name: &str) -> BTreeSet<String> {
+pub(crate) fn fact_values(facts: &[Fact], name: &str) -> BTreeSet<String> {
     let named = facts.iter().filter(|fact| fact.name == name);
     named
         .map(|fact| fact.value.clone())

@@ -30,7 +30,7 @@ pub struct Nearest {
 
 /// The benchmarks among these figures of a suite, each once, in their order.
 #[must_use]
-pub fn of(suite: &str, figures: &[Figure], counterparts: &[Counterpart]) -> Vec<Benchmark> {
+pub fn benchmarks(suite: &str, figures: &[Figure], counterparts: &[Counterpart]) -> Vec<Benchmark> {
     let mut benchmarks: Vec<Benchmark> = Vec::new();
     for figure in figures {
         if benchmarks.iter().any(|one| one.name == figure.benchmark) {
@@ -63,7 +63,7 @@ pub fn of(suite: &str, figures: &[Figure], counterparts: &[Counterpart]) -> Vec<
 /// # Errors
 ///
 /// A filter that selects nothing, with the names that are nearest to it.
-pub fn pick(benchmarks: Vec<Benchmark>, filters: &[String]) -> Result<Vec<Benchmark>, String> {
+pub fn select(benchmarks: Vec<Benchmark>, filters: &[String]) -> Result<Vec<Benchmark>, String> {
     let names = |one: &Benchmark| -> Vec<String> {
         let metrics = one.measured.iter().map(|nearest| nearest.metric.clone());
         metrics.chain([one.name.clone()]).collect()

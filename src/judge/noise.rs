@@ -129,7 +129,7 @@ impl Noise {
 
     /// The greatest false-alarm rate that what was seen is not too rare for, with 95 % confidence.
     #[must_use]
-    pub fn most_alarms(&self) -> f64 {
+    pub fn max_alarm_rate(&self) -> f64 {
         order::most_probable_share(self.alarms, self.comparisons)
     }
 }

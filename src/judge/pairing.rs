@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::judge::conditions::told;
+use crate::judge::conditions::fact_values;
 use crate::judge::quantity::{MEDIANS_LEVEL, TAILS_LEVEL};
 use crate::statistics::permutation::least_p;
 use crate::stream::run::{Run, Session};
@@ -29,7 +29,7 @@ impl Pair {
     /// sides.
     pub(crate) fn of(base: &Run, new: &Run) -> Option<Self> {
         let blocks = |run: &Run| -> Option<Vec<String>> {
-            let of = |session: &Session| told(&session.facts, BLOCK).pop_first();
+            let of = |session: &Session| fact_values(&session.facts, BLOCK).pop_first();
             run.sessions.iter().map(of).collect()
         };
         let (base_blocks, new_blocks) = (blocks(base)?, blocks(new)?);

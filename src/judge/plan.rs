@@ -397,7 +397,9 @@ impl Simulations {
         let level = Some(level).filter(|_| design.least_p() <= MEDIANS_LEVEL);
         let trials = |shape: Shape| {
             let trial = |_| SimulatedComparison::of(&design, level, shape, &mut noise);
-            (0..SIMULATIONS).map(trial).collect::<Vec<SimulatedComparison>>()
+            (0..SIMULATIONS)
+                .map(trial)
+                .collect::<Vec<SimulatedComparison>>()
         };
         Simulations {
             of_shapes: shapes.into_iter().map(trials).collect(),
@@ -450,7 +452,12 @@ impl SimulatedComparison {
     }
 
     /// A comparison as `compare` makes it; without a level it finds nothing.
-    fn of(design: &Design, level: Option<f64>, shape: Shape, noise: &mut NoiseSource) -> SimulatedComparison {
+    fn of(
+        design: &Design,
+        level: Option<f64>,
+        shape: Shape,
+        noise: &mut NoiseSource,
+    ) -> SimulatedComparison {
         let (base, new) = design.sizes();
         let values: Vec<f64> = (0..base + new).map(|_| shape(noise)).collect();
         let never = SimulatedComparison {
@@ -777,7 +784,10 @@ mod tests {
         let exact = run(Unit::Instructions, &[vec![vec![100, 101]; 2]]);
         let answer = plan(&exact);
         assert_eq!((answer.family, &answer.metrics[0].need), (0, &Need::Exact));
-        assert_eq!((answer.count_found_with(2), answer.count_found_with(1)), ((1, 1), (0, 1)));
+        assert_eq!(
+            (answer.count_found_with(2), answer.count_found_with(1)),
+            ((1, 1), (0, 1))
+        );
         let why = |pilot: &Run| match &plan(pilot).metrics[0].need {
             Need::Unknown(why) => why.clone(),
             other => panic!("{other:?}"),

@@ -11,7 +11,9 @@ use super::terminal::{dim_head, head, Ink, Style, GAP};
 use crate::base::number::plural;
 use crate::base::number::{self, count};
 use crate::base::text::{paragraph, plain};
-use crate::judge::plan::{Estimate, Need, Plan, Planned, SPREAD_CONFIDENCE, EXACT_REPLICATES, MAX_REPLICATES};
+use crate::judge::plan::{
+    Estimate, Need, Plan, Planned, EXACT_REPLICATES, MAX_REPLICATES, SPREAD_CONFIDENCE,
+};
 use crate::statistics::order;
 use crate::stream::run::{Fact, Run};
 

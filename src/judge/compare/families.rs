@@ -10,7 +10,7 @@ use crate::judge::compare::metric::{side, Basis, Compared, Scope, Verdict};
 use crate::judge::compare::sessions::{Clocks, Sessions};
 use crate::judge::compare::trial::{hidden_ticks, one_tick, Spread, Trial, WITHIN_A_TICK};
 use crate::judge::compare::{Conditions, Options};
-use crate::judge::conditions::{Condition, Difference};
+use crate::judge::conditions::{ConditionKind, Difference};
 use crate::judge::figures::{MetricFigures, RunFigures};
 use crate::judge::floors::Floors;
 use crate::judge::quantity::Quantity;
@@ -269,7 +269,7 @@ impl Judge<'_> {
             return None;
         }
         let matters =
-            |d: &&Difference| base.unit != Unit::Instructions || d.of != Condition::Machine;
+            |d: &&Difference| base.unit != Unit::Instructions || d.kind != ConditionKind::Machine;
         let reasons: Vec<String> = self
             .differences
             .iter()

@@ -25,7 +25,7 @@ use families::{Draft, Judge};
 use sessions::{Clocks, Sessions};
 use trial::{least_change, Spread};
 
-pub use metric::{Basis, Compared, PublishedName, Judged, Scope, Side, Verdict};
+pub use metric::{Basis, Compared, Judged, PublishedName, Scope, Side, Verdict};
 pub use sessions::Speed;
 pub use trial::POWER;
 

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::judge::conditions::{Condition, Difference};
+use crate::judge::conditions::{ConditionKind, Difference};
 use crate::judge::figures::{MetricFigures, RunFigures};
 use crate::judge::pairing::Blocks;
 use crate::judge::quantity::Quantity;
@@ -73,7 +73,7 @@ impl Clocks {
             .all(|run| run.metrics.iter().any(|m| m.unit == Unit::Cycles));
         let unknown = if !is_time {
             Some("what was measured is not time")
-        } else if differences.iter().any(|d| d.of == Condition::Machine) {
+        } else if differences.iter().any(|d| d.kind == ConditionKind::Machine) {
             Some("the machines differ, so their speed is part of what is compared")
         } else if of.iter().any(|side| side.len() < 2) {
             Some(
