@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! One metric on both sides: its verdict, and what the verdict rests on.
+//! The result for one metric: its verdict, and what the verdict is based on.
 //!
-//! Figures of both sides and tests that were made come in; a [`Compared`] goes out.
+//! The figures of both sides and the tests of their quantities come in; a [`Compared`] goes out.
 
 use crate::judge::compare::sessions::Speed;
 use crate::judge::figures::{Exact, MetricFigures};
@@ -11,27 +11,27 @@ use crate::judge::summary::Status;
 use crate::statistics::order;
 use crate::stream::run::Unit;
 
-/// What a comparison concludes of a metric. The order is that of reports.
+/// The conclusion about a metric. Reports sort by this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// It costs more, beyond chance and by more than the margin.
+    /// It costs more: the change is significant and beyond the margin.
     Regressed,
-    /// It costs less, beyond chance and by more than the margin.
+    /// It costs less: the change is significant and beyond the margin.
     Improved,
-    /// Neither a change nor its absence is shown.
+    /// The data shows neither a change nor equivalence.
     Inconclusive,
-    /// The whole interval of the ratio lies within the margin; or both sides are exactly equal.
+    /// The whole interval of the ratio is within the margin, or both sides are exactly equal.
     Equivalent,
-    /// Measured on both sides, under conditions that differ.
+    /// Both sides have a value, but were measured under different conditions.
     Incomparable,
-    /// Only the base has a number.
+    /// Only the base has a value.
     Missing,
-    /// Only the new side has a number.
+    /// Only the new side has a value.
     Added,
 }
 
 impl Verdict {
-    /// All of them, in the order of reports.
+    /// All verdicts, in the order of reports.
     pub const ALL: [Verdict; 7] = [
         Verdict::Regressed,
         Verdict::Improved,
@@ -42,7 +42,7 @@ impl Verdict {
         Verdict::Added,
     ];
 
-    /// Its name in reports.
+    /// The name in reports and in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -56,130 +56,133 @@ impl Verdict {
         }
     }
 
-    /// Whether it says that something changed.
+    /// Whether the metric changed.
     #[must_use]
     pub fn is_change(self) -> bool {
         matches!(self, Verdict::Regressed | Verdict::Improved)
     }
 }
 
-/// One side of a quantity.
+/// The values of a quantity on one side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Side {
-    /// The geometric mean over replicates, of one operation: nanoseconds or instructions. Of
-    /// values of which some are 0, and of exact or published figures, the median.
+    /// The geometric mean over replicates, of one operation, in nanoseconds or instructions. The
+    /// median if a value is 0, and for exact or published figures.
     pub value: f64,
     /// The median over replicates.
     pub median: f64,
-    /// The interval of that median ([`order::median_interval`]).
+    /// The confidence interval of that median ([`order::median_interval`]).
     pub interval: Option<(f64, f64)>,
-    /// Replicates with a number.
+    /// The number of replicates with a value.
     pub replicates: usize,
 }
 
-/// What a verdict rests on.
+/// What a verdict is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// Nothing was compared.
     None,
-    /// Instructions, and the replicates of each side are equal sample by sample: any difference
-    /// is real.
+    /// Instructions: the replicates of each side are equal sample by sample, so any difference is
+    /// real.
     Exact,
-    /// The joint test over sessions.
+    /// The joint test over sessions, and Welch's test.
     Test,
-    /// A side is the summary of one process or boot: there is a ratio, and no test can judge it.
+    /// One side summarises a single process or boot: there is a ratio, but no test is possible.
     Summary,
-    /// Reading the clock, which says how fast the processor was: [`Speed`].
+    /// The cost of reading the clock, which shows the processor's speed ([`Speed`]).
     Speed,
 }
 
-/// One quantity of a metric on both sides.
+/// The judgement of one quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// Which it is.
+    /// The quantity.
     pub quantity: Quantity,
-    /// The base.
+    /// The base side.
     pub base: Side,
     /// The new side.
     pub new: Side,
-    /// New over base: of what was tested, the exponential of the mean difference of logarithms.
+    /// The ratio new / base. If it was tested: the exponential of the mean difference of logarithms.
     pub ratio: Option<f64>,
-    /// The interval of the ratio, with 95 % confidence.
+    /// The 95 % confidence interval of the ratio.
     pub interval: Option<(f64, f64)>,
-    /// The ratio in readings of the clock and its interval, where these are known.
+    /// The ratio in readings of the clock, with its interval, if the sessions measured the clock.
     pub readings: Option<(f64, (f64, f64))>,
-    /// The margin of the ratio, as a share: that of the comparison, or this metric's noise floor
-    /// where that is more. `None` where there is no test of a ratio.
+    /// The margin of the ratio, as a share: the requested margin, or the metric's noise floor if that
+    /// is larger. `None` if no ratio was tested.
     pub margin: Option<f64>,
-    /// The p value, adjusted for all quantities of its family; it counts from
-    /// [`Quantity::level`] down. `None` without a test.
+    /// The p value, adjusted for all quantities of the family. At or below [`Quantity::level`] it is
+    /// significant. `None` without a test.
     pub p: Option<f64>,
-    /// The least change that this comparison finds with the probability [`POWER`], as a share: 0
-    /// of exact instructions. `None` where it can find none.
+    /// The smallest change that this comparison detects with the probability
+    /// [`POWER`](crate::judge::compare::POWER), as a share; 0 for exact instructions. `None` if it
+    /// cannot detect any change.
     pub resolution: Option<f64>,
-    /// What it concludes.
+    /// The conclusion.
     pub verdict: Verdict,
 }
 
-/// What of a metric was not judged, though samples may hide it.
+/// How far the judgement of a metric reaches: the samples may hide changes beyond it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// The greatest percentile up to which every one is equivalent without having moved.
+    /// The greatest percentile up to which all percentiles are equivalent, without a significant
+    /// change.
     pub equivalent_to: Option<Quantity>,
     /// The greatest percentile that was judged.
     pub judged_to: Option<Quantity>,
-    /// Operations in a sample; where that is more than one, no single operation is seen.
+    /// Operations in a sample; if it is more than one, a sample hides single operations.
     pub batch: u64,
 }
 
-/// One metric on both sides.
+/// The comparison of one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// Its id, not yet safe to show.
+    /// The metric's id (untrusted text).
     pub id: String,
-    /// The unit of the base, or of the new side where the base has no number.
+    /// The unit of the base, or of the new side if the base has no value.
     pub unit: Unit,
-    /// Whether one side's port builds it of other primitives.
+    /// Whether a port builds it from other primitives, on at least one side.
     pub is_idiom: bool,
-    /// The base's median; `None` without a number.
+    /// The median of the base; `None` without a value.
     pub base: Option<Side>,
-    /// The new side's; `None` without a number.
+    /// The median of the new side; `None` without a value.
     pub new: Option<Side>,
     /// Each quantity that was compared, in the order of [`Quantity::ALL`].
     pub judged: Vec<Judged>,
-    /// What the verdicts rest on.
+    /// What the verdict is based on.
     pub basis: Basis,
-    /// What report and gate say: of the median, unless a tail regressed or improved.
+    /// The verdict for report and gate: that of the median, unless a tail regressed or improved.
     pub verdict: Verdict,
-    /// The quantity that this is the verdict of.
+    /// The quantity that has this verdict.
     pub quantity: Quantity,
-    /// What was judged.
+    /// How far the judgement reaches.
     pub scope: Scope,
-    /// Why there is no comparison, or what to know about this one; not yet safe to show.
+    /// Why there is no comparison, or a remark on it (untrusted text).
     pub note: Option<String>,
-    /// What published figures on one side call it.
+    /// What published figures on one side call this metric.
     pub published_name: Option<PublishedName>,
-    /// How much faster it became, where both sides are published figures: [`reference::improvement`].
+    /// How much faster it became, if both sides are published figures
+    /// ([`improvement`](crate::files::reference::improvement)).
     pub improvement: Option<f64>,
 }
 
-/// What another suite calls a metric, and how the two differ.
+/// What another suite calls a metric, and how its benchmark differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublishedName {
-    /// Its name there, not yet safe to show.
+    /// The name in that suite (untrusted text).
     pub name: String,
-    /// The difference; empty when there is none.
+    /// The difference; empty if there is none.
     pub note: String,
 }
 
 impl Compared {
-    /// The quantity that the verdict is of.
+    /// The judgement of the quantity that decided the verdict.
     #[must_use]
     pub fn decisive(&self) -> Option<&Judged> {
         self.judgement_of(self.quantity)
     }
 
-    /// What was concluded of a quantity.
+    /// The judgement of a quantity.
     #[must_use]
     pub fn judgement_of(&self, quantity: Quantity) -> Option<&Judged> {
         self.judged.iter().find(|one| one.quantity == quantity)
@@ -187,8 +190,8 @@ impl Compared {
 }
 
 impl Compared {
-    /// Chooses the verdict that stands for the metric, and says what it covers.
-    pub(super) fn decide(&mut self) {
+    /// Chooses the verdict of the metric and determines how far it reaches.
+    pub(super) fn choose_verdict(&mut self) {
         let first = self.judgement_of(self.quantity);
         let of_first = first.map_or(Verdict::Inconclusive, |one| one.verdict);
         let changed = |verdict: Verdict| self.judged.iter().find(move |one| one.verdict == verdict);
@@ -204,17 +207,17 @@ impl Compared {
         };
         self.scope.judged_to = percentiles().map(|one| one.quantity).max();
         self.scope.equivalent_to = percentiles()
-            .take_while(|one| one.verdict == Verdict::Equivalent && !one.has_moved())
+            .take_while(|one| one.verdict == Verdict::Equivalent && !one.is_significant())
             .map(|one| one.quantity)
             .last();
         self.note = self
             .note
             .take()
             .or_else(|| self.speed_note())
-            .or_else(|| self.moved_note());
+            .or_else(|| self.within_margin_note());
     }
 
-    /// What to know of a metric that changed only in time, or only in readings of the clock.
+    /// A remark on a metric that changed in time only, or in readings of the clock only.
     fn speed_note(&self) -> Option<String> {
         let one = self
             .decisive()
@@ -231,10 +234,10 @@ impl Compared {
         })
     }
 
-    /// Percentiles that moved beyond chance, but within their margins.
-    fn moved_note(&self) -> Option<String> {
+    /// A remark on percentiles that changed significantly, but within their margins.
+    fn within_margin_note(&self) -> Option<String> {
         let moved = self.judged.iter().filter(|one| {
-            one.quantity.is_tail() && one.verdict == Verdict::Equivalent && one.has_moved()
+            one.quantity.is_tail() && one.verdict == Verdict::Equivalent && one.is_significant()
         });
         let texts: Vec<String> = moved
             .filter_map(|one| {
@@ -243,7 +246,7 @@ impl Compared {
             })
             .collect();
         (!texts.is_empty())
-            .then(|| format!("{} beyond chance, within the margin", texts.join(", ")))
+            .then(|| format!("{}: significant, but within the margin", texts.join(", ")))
     }
 
     pub(super) fn judge_exact(&mut self, sides: [&Exact; 2], margin: f64) {
@@ -256,7 +259,7 @@ impl Compared {
             let (from, to) = (sides[0].mean(), sides[1].mean());
             (change, least) = (to - from, from.min(to));
             self.note = Some(format!(
-                "the median is equal, the mean is not: {from:.2} is now {to:.2}"
+                "the medians are equal, but the mean was {from:.2} and is now {to:.2}"
             ));
         }
         self.verdict = if change.abs() <= margin * least {
@@ -286,7 +289,7 @@ impl Compared {
     pub(super) fn judge_summary(&mut self) {
         self.basis = Basis::Summary;
         self.verdict = Verdict::Inconclusive;
-        let why = "one side sums up a single process or boot, which no test can judge";
+        let why = "one side summarises a single process or boot, so no test is possible";
         self.note = Some(why.to_owned());
         self.judge_by_ratio();
     }
@@ -315,11 +318,11 @@ impl Compared {
             one.margin = Some(margin);
         }
         if speed.change().is_some() {
-            self.note = Some("this follows the processor's speed, which changed".to_owned());
+            self.note = Some("this follows CPU speed, which changed".to_owned());
         }
     }
 
-    /// The medians of both sides and their quotient, without a test.
+    /// Records both medians and their ratio, without a test.
     fn judge_by_ratio(&mut self) {
         let (Some(base), Some(new)) = (self.base, self.new) else {
             return;
@@ -341,18 +344,18 @@ impl Compared {
 }
 
 impl Judged {
-    /// Whether a change is significant, whatever its size.
-    fn has_moved(&self) -> bool {
+    /// Whether the change is significant, whatever its size.
+    fn is_significant(&self) -> bool {
         self.p.is_some_and(|p| p <= self.quantity.level())
     }
 }
 
-/// `+3.5`, for a share of 0.035.
+/// A share as a percentage with a sign: 0.035 gives `+3.5`.
 fn signed_percent(share: f64) -> String {
     format!("{:+.1}", 100.0 * share)
 }
 
-/// One side of a quantity; `None` without a number.
+/// The values of a quantity on one side; `None` without a value.
 pub(super) fn side(metric: &MetricFigures, quantity: Quantity) -> Option<Side> {
     let values: Vec<f64> = metric.values(quantity).map(|(_, value)| value).collect();
     let median = order::median(&values).filter(|_| metric.status == Status::Ok)?;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Did it change? Two sides of replicates, metric by metric, each with a verdict.
+//! Compares two runs: did any metric change?
 //!
-//! Two runs come in; a [`Comparison`] goes out. The method and its limits are in `doc/method.md`,
-//! section "Comparing".
+//! Two runs come in, each with several replicates; a [`Comparison`] with a verdict per metric goes
+//! out. `doc/method.md`, section "Comparing", describes the method and its limits.
 
 mod families;
 mod metric;
+mod quantity_test;
 mod sessions;
 mod shift;
-mod trial;
 
 use crate::files::reference;
 use crate::judge::conditions::{differences, Difference};
@@ -21,35 +21,35 @@ use crate::statistics::order;
 use crate::statistics::permutation::least_p;
 use crate::stream::run::Run;
 
-use families::{Draft, Judge};
+use families::{Comparer, PendingMetric};
+use quantity_test::{least_change, Spread};
 use sessions::{Clocks, Sessions};
-use trial::{least_change, Spread};
 
 pub use metric::{Basis, Compared, Judged, PublishedName, Scope, Side, Verdict};
+pub use quantity_test::POWER;
 pub use sessions::Speed;
-pub use trial::POWER;
 
-/// The most replicates that are advised.
-const MOST_REPLICATES: usize = 1000;
+/// The largest number of replicates that a report recommends.
+const MAX_REPLICATES: usize = 1000;
 
-/// What is to be compared.
+/// Which differences in conditions a comparison accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Conditions {
-    /// Only what was measured on the same machine in the same configuration.
+    /// Compares only metrics measured on the same machine in the same configuration.
     #[default]
     Alike,
-    /// Also what was not; never instructions with time.
+    /// Compares across different conditions too, but never instructions with time.
     Across,
 }
 
-/// How to compare.
+/// How to compare two runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The margins that were asked for.
+    /// The requested margins.
     pub margins: Margins,
-    /// What is compared.
+    /// Which differences in conditions are accepted.
     pub conditions: Conditions,
-    /// What is judged of each metric, in the order of [`Quantity::ALL`].
+    /// The quantities to judge for each metric, in the order of [`Quantity::ALL`]; not empty.
     pub quantities: Vec<Quantity>,
 }
 
@@ -63,69 +63,70 @@ impl Default for Options {
     }
 }
 
-/// What a comparison can find: over the medians of all metrics that have one.
+/// The smallest changes that a comparison can detect with the probability [`POWER`], over the
+/// medians of all metrics that have a ratio. Shares: 0.1 is 10 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resolution {
-    /// Half of the metrics would show a change of this size or less, as a share; `None` where half
-    /// of them can show none at all.
+    /// The resolution that half of the metrics reach; `None` if half of them cannot detect any
+    /// change.
     pub median: Option<f64>,
-    /// All of the metrics would show a change of this size; `None` where one can show none.
+    /// The resolution that all metrics reach; `None` if one cannot detect any change.
     pub worst: Option<f64>,
-    /// The metrics that can show no change at all.
+    /// The number of metrics that cannot detect any change.
     pub blind: usize,
 }
 
-/// Two runs, compared.
+/// The comparison of two runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Every metric that one side has a number of, in the order of the base.
+    /// Every metric that has a value on at least one side, in the order of the base.
     pub metrics: Vec<Compared>,
-    /// How many medians were tested: the family.
+    /// The number of tested medians: the size of their family.
     pub family: usize,
-    /// How many percentiles and first operations were tested: the other family.
+    /// The number of tested percentiles and first operations: the size of the other family.
     pub tails: usize,
-    /// The margins of what was tested; that of a metric can be wider.
+    /// The margins of the tested quantities; a noise floor can raise that of a single metric.
     pub margins: Margins,
-    /// What is judged of each metric.
+    /// The quantities that were judged for each metric.
     pub quantities: Vec<Quantity>,
-    /// The blocks that the test kept to, where the sides were measured interleaved.
+    /// The number of blocks that the test was stratified by, if the sides were measured interleaved.
     pub blocks: Option<usize>,
-    /// Where the noise floors come from that widened margins.
+    /// The sources of the noise floors that raised margins.
     pub floors: Vec<String>,
-    /// Conditions in which the sides differ.
+    /// The conditions in which the sides differ.
     pub differences: Vec<Difference>,
-    /// How the sides were compared where conditions differ.
+    /// Which differences in conditions were accepted.
     pub conditions: Conditions,
-    /// Whether the processor was as fast.
+    /// Whether the processor's speed changed.
     pub speed: Speed,
-    /// What could have been found; `None` where nothing was compared.
+    /// The smallest changes that could have been detected; `None` if nothing was compared.
     pub resolution: Option<Resolution>,
-    /// Sessions of the base and of the new side that were left out, because they did not measure
-    /// the clock.
+    /// The number of base and new sessions that were left out because they did not measure the
+    /// clock.
     pub without_clock: [usize; 2],
-    /// What published figures add to it, in sentences.
+    /// Sentences that published figures add to the report.
     pub published: Vec<String>,
-    /// How much each metric varies between sessions, for [`Comparison::replicates_to_find`].
+    /// How much each metric varies between sessions; [`Comparison::replicates_to_find`] uses it.
     spreads: Vec<Spread>,
 }
 
 impl Comparison {
-    /// Compares the replicates of two runs, without noise floors.
+    /// Compares two runs without noise floors.
     #[must_use]
     pub fn of(base: &Run, new: &Run, options: &Options) -> Self {
         Self::with_floors(base, new, options, &Floors::default())
     }
 
-    /// Compares the replicates of two runs.
+    /// Compares two runs. A noise floor above the requested margin replaces it.
     #[must_use]
     pub fn with_floors(base: &Run, new: &Run, options: &Options, floors: &Floors) -> Self {
         let figures = [RunFigures::of(base), RunFigures::of(new)];
         Self::of_figures([base, new], figures.each_ref(), options, floors)
     }
 
-    /// Compares the figures of two runs, whose samples are not needed any more. Two that were
-    /// measured interleaved are compared also where conditions differ: whoever measured them so
-    /// asked for it.
+    /// Compares two runs by their figures, so their samples can be dropped first. If both were
+    /// measured interleaved, differing conditions are accepted: that measurement was made to compare
+    /// them.
     #[must_use]
     pub fn of_figures(
         runs: [&Run; 2],
@@ -142,7 +143,7 @@ impl Comparison {
         };
         let clocks = Clocks::of(figures, &differences);
         let sessions = Sessions::of(figures, &clocks, blocks);
-        let judge = Judge {
+        let comparer = Comparer {
             options,
             floors,
             conditions,
@@ -150,11 +151,11 @@ impl Comparison {
             clocks: &clocks,
             sessions: &sessions,
         };
-        let mut drafts = judge.drafts(figures);
-        let families = [false, true].map(|tails| judge.test(&mut drafts, tails));
-        let spread = |draft: &Draft| draft.spread(options.quantities[0]);
-        let spreads = drafts.iter().filter_map(spread).collect();
-        let metrics: Vec<Compared> = drafts.into_iter().map(Draft::conclude).collect();
+        let mut pending = comparer.pending_metrics(figures);
+        let families = [false, true].map(|tails| comparer.test_family(&mut pending, tails));
+        let spread = |metric: &PendingMetric| metric.spread(options.quantities[0]);
+        let spreads = pending.iter().filter_map(spread).collect();
+        let metrics: Vec<Compared> = pending.into_iter().map(PendingMetric::conclude).collect();
         Comparison {
             resolution: resolution(&metrics, options.quantities[0]),
             metrics,
@@ -173,7 +174,7 @@ impl Comparison {
         }
     }
 
-    /// Gives metrics that were compared under the ids of published figures their own names.
+    /// Replaces the ids of published figures by the metrics that they correspond to.
     pub fn use_published_names(&mut self, pairs: &[reference::Pair]) {
         for metric in &mut self.metrics {
             if let Some(pair) = pairs.iter().find(|pair| pair.id == metric.id) {
@@ -186,7 +187,7 @@ impl Comparison {
         }
     }
 
-    /// Says of each metric how much faster it became, as suites publish it.
+    /// Adds the improvement of each metric, as suites publish it ([`reference::improvement`]).
     pub fn add_improvements(&mut self) {
         for metric in &mut self.metrics {
             let sides = metric.base.zip(metric.new);
@@ -195,27 +196,27 @@ impl Comparison {
         }
     }
 
-    /// How many metrics have this verdict.
+    /// The number of metrics with this verdict.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         self.metrics.iter().filter(|m| m.verdict == verdict).count()
     }
 
-    /// Whether any metric was compared at all.
+    /// Whether no metric was compared.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.metrics.iter().all(|m| m.basis == Basis::None)
     }
 
-    /// The replicates on each side with which half of the metrics would show a change of this
-    /// size; `None` where a thousand do not suffice, or where no replicates would help.
+    /// The number of replicates on each side with which half of the metrics would detect a change of
+    /// this size (a share). `None` if 1,000 are too few, or if more replicates would not help.
     #[must_use]
     pub fn replicates_to_find(&self, change: f64) -> Option<usize> {
         if self.spreads.is_empty() {
             return None;
         }
         let half = self.spreads.len().div_ceil(2);
-        (2..=MOST_REPLICATES).find(|replicates| {
+        (2..=MAX_REPLICATES).find(|replicates| {
             let error = (2.0 / *replicates as f64).sqrt();
             if least_p(&[(*replicates, *replicates)]) > MEDIANS_LEVEL {
                 return false;
@@ -233,11 +234,11 @@ impl Comparison {
     }
 }
 
-/// What can be found of a quantity, over all metrics.
+/// The resolution of a quantity over all metrics; `None` if none was compared.
 fn resolution(metrics: &[Compared], quantity: Quantity) -> Option<Resolution> {
     let compared = metrics.iter().filter(|metric| match metric.basis {
         Basis::Exact | Basis::Summary => true,
-        // Without a ratio there is no size of a change.
+        // Without a ratio, a change has no relative size.
         Basis::Test => metric
             .judgement_of(quantity)
             .is_none_or(|one| one.ratio.is_some()),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The sessions of both sides in one order, and what reading the clock took in each.
+//! The sessions of both sides in one order, and the cost of reading the clock in each.
 //!
-//! The figures of two runs come in; the sessions that are compared, the test's design and the change
+//! The figures of two runs come in; the sessions to compare, the design of the test and the change
 //! of the processor's speed go out.
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,17 +14,17 @@ use crate::judge::quantity::Quantity;
 use crate::statistics::permutation::Design;
 use crate::stream::run::{Unit, CLOCK};
 
-/// Whether the processor was as fast on both sides. Reading the clock follows its speed, and no
-/// kernel has a part in it.
+/// Whether the processor's speed changed. The cost of reading the clock follows that speed, and the
+/// kernel plays no part in it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Speed {
-    /// It is not separated from what the kernel does; why, in a sentence.
+    /// A change of speed cannot be separated from a change of the kernel, for this reason.
     Unknown(&'static str),
-    /// What one reading of the clock costs now.
+    /// How much the cost of reading the clock changed.
     Known {
-        /// New over base: above 1 the processor is slower.
+        /// New over base: above 1 the processor became slower.
         ratio: f64,
-        /// Its interval, with 95 % confidence.
+        /// The 95 % confidence interval of the ratio.
         interval: (f64, f64),
         /// The margin, as a share.
         margin: f64,
@@ -32,8 +32,8 @@ pub enum Speed {
 }
 
 impl Speed {
-    /// By how much reading the clock changed, as a share, where the whole interval lies beyond the
-    /// margin.
+    /// How much the cost of reading the clock changed, as a share; `None` unless the whole interval
+    /// is beyond the margin.
     #[must_use]
     pub fn change(&self) -> Option<f64> {
         let Speed::Known {
@@ -49,11 +49,11 @@ impl Speed {
     }
 }
 
-/// What one reading of the clock took in each session that measured it.
+/// The cost of reading the clock once, for each session that measured it.
 pub(super) struct Clocks {
-    /// Logarithms of nanoseconds, for the base and the new side.
+    /// Logarithms of nanoseconds by session, for the base and the new side.
     of: [BTreeMap<usize, f64>; 2],
-    /// Why the speed of the processor is not separated; `None` where it is.
+    /// Why a change of speed cannot be separated; `None` if it can.
     unknown: Option<&'static str>,
 }
 
@@ -72,13 +72,13 @@ impl Clocks {
             .iter()
             .all(|run| run.metrics.iter().any(|m| m.unit == Unit::Cycles));
         let unknown = if !is_time {
-            Some("what was measured is not time")
+            Some("one side measured no times")
         } else if differences.iter().any(|d| d.kind == ConditionKind::Machine) {
-            Some("the machines differ, so their speed is part of what is compared")
+            Some("the machines differ, so their speed is part of the comparison")
         } else if of.iter().any(|side| side.len() < 2) {
             Some(
-                "fewer than two sessions of a side measured clock.read, so a change of the \
-                 processor's speed looks like a change of the kernel",
+                "one side has fewer than two sessions with clock.read, so a change of CPU speed \
+                 looks like a change of the kernel",
             )
         } else {
             None
@@ -91,15 +91,17 @@ impl Clocks {
     }
 }
 
-/// The sessions of both sides that are compared: first the base's, then the new side's.
+/// The sessions that are compared: those of the base, then those of the new side.
 pub(super) struct Sessions {
-    /// Side (0 or 1) and index into the run's sessions.
+    /// Side (0 is the base, 1 is new) and index into the run's sessions.
     all: Vec<(usize, usize)>,
-    /// Where a side's session stands in `all`.
+    /// The position of each session in `all`, for each side.
     places: [HashMap<usize, usize>; 2],
     pub(super) design: Design,
-    /// What one reading of the clock took in each, where the speed is separated.
+    /// The logarithm of the cost of reading the clock in each session; `None` if a change of speed
+    /// cannot be separated.
     pub(super) clock: Option<Vec<f64>>,
+    /// How many sessions of each side did not measure the clock.
     pub(super) left_out: [usize; 2],
 }
 
@@ -144,7 +146,7 @@ impl Sessions {
         }
     }
 
-    /// A quantity of a metric in each session; NaN where a session does not have it.
+    /// A quantity of a metric in each session; NaN if a session does not have it.
     pub(super) fn values(&self, sides: [&MetricFigures; 2], quantity: Quantity) -> Vec<f64> {
         let mut values = vec![f64::NAN; self.all.len()];
         for (side, metric) in sides.into_iter().enumerate() {
@@ -157,13 +159,14 @@ impl Sessions {
         values
     }
 
+    /// The change of the processor's speed.
     pub(super) fn speed(&self, clocks: &Clocks, margin: f64) -> Speed {
         if let Some(why) = clocks.unknown {
             return Speed::Unknown(why);
         }
         let clock = self.clock.as_ref();
         let Some(shift) = clock.and_then(|clock| self.design.difference(clock, 0.0)) else {
-            return Speed::Unknown("the sessions are too few to compare their speed");
+            return Speed::Unknown("there are too few sessions to compare CPU speed");
         };
         let (low, high) = shift.interval(0.0);
         Speed::Known {
