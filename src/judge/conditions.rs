@@ -68,7 +68,6 @@ type SessionValue = fn(&Session) -> String;
 /// A condition and the values that a run reports for it: none, one or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportedCondition {
-    /// Whether it is one of the machine.
     /// What the condition describes.
     pub kind: ConditionKind,
     /// The name, such as `cpu_model`.
