@@ -69,9 +69,10 @@ impl Blocks {
 
 /// How many replicates of each side go into each block of an interleaved measurement.
 ///
-/// There are as many blocks as possible, so that drift affects both sides of a block equally. But
-/// each has at least two replicates per side, to estimate the noise within a block. And the
-/// smallest possible p value must still be significant for a tail, or at least for a median. Sizes differ by one at most.
+/// There are as many blocks as possible, so that drift affects both sides of a block equally. Two
+/// conditions limit their number: a block has at least two replicates per side, to estimate the
+/// noise within it; and the smallest possible p value is significant for a tail, or at least for a
+/// median. The sizes differ by one at most.
 ///
 /// 10 replicates make 5 blocks: the smallest p value is 2 / C(4, 2)^5 = 0.00026.
 #[must_use]

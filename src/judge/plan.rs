@@ -256,7 +256,7 @@ fn need(
         spread: variance.sqrt(),
         sampling,
         upper,
-        finds: simulations.of(replicates).finds(goal),
+        finds: simulations.of(replicates).resolution(goal),
         to_find,
         to_show_equivalence,
         samples: samples
@@ -366,6 +366,7 @@ struct SimulatedComparison {
     reach: f64,
 }
 
+/// Simulations by number of replicates, made on demand.
 struct SimulationCache {
     /// The significance level of a single test: that of medians, divided by the family's size.
     level: f64,
@@ -408,11 +409,12 @@ impl Simulations {
         }
     }
 
-    fn share(&self, is: impl Fn(&SimulatedComparison) -> bool) -> f64 {
+    /// The share of comparisons that meet a criterion, for the worse shape of noise.
+    fn worst_share(&self, is_met: impl Fn(&SimulatedComparison) -> bool) -> f64 {
         let share = |simulations: &Vec<SimulatedComparison>| {
             let count = simulations
                 .iter()
-                .filter(|comparison| is(comparison))
+                .filter(|comparison| is_met(comparison))
                 .count();
             count as f64 / simulations.len() as f64
         };
@@ -422,29 +424,29 @@ impl Simulations {
     /// The probability that the change is significant and beyond the margin.
     fn power(&self, goal: Goal) -> f64 {
         let (change, margin) = (goal.question.change.ln_1p(), goal.question.margin.ln_1p());
-        self.share(|comparison| comparison.detectable_change(goal.spread, margin) <= change)
+        self.worst_share(|comparison| comparison.detectable_change(goal.spread, margin) <= change)
     }
 
     /// The probability that an unchanged metric is judged equivalent.
     fn equivalence_power(&self, goal: Goal) -> f64 {
         let margin = goal.question.margin.ln_1p();
         // Infinity times 0 is NaN.
-        self.share(|comparison| {
+        self.worst_share(|comparison| {
             comparison.reach.is_finite() && comparison.reach * goal.spread <= margin
         })
     }
 
     /// The smallest change that is detected with the requested power, as a share.
-    fn finds(&self, goal: Goal) -> Option<f64> {
+    fn resolution(&self, goal: Goal) -> Option<f64> {
         let margin = goal.question.margin.ln_1p();
         let of_shape = |simulations: &Vec<SimulatedComparison>| {
-            let needed = simulations
+            let changes = simulations
                 .iter()
-                .map(|t| t.detectable_change(goal.spread, margin));
-            let mut needed: Vec<f64> = needed.collect();
-            needed.sort_by(f64::total_cmp);
-            let rank = (goal.question.power * needed.len() as f64).ceil() as usize;
-            needed[rank.clamp(1, needed.len()) - 1]
+                .map(|comparison| comparison.detectable_change(goal.spread, margin));
+            let mut changes: Vec<f64> = changes.collect();
+            changes.sort_by(f64::total_cmp);
+            let rank = (goal.question.power * changes.len() as f64).ceil() as usize;
+            changes[rank.clamp(1, changes.len()) - 1]
         };
         let change = self.of_shapes.iter().map(of_shape).fold(0.0, f64::max);
         change.is_finite().then(|| change.exp_m1())

@@ -187,9 +187,7 @@ impl Compared {
     pub fn judgement_of(&self, quantity: Quantity) -> Option<&Judged> {
         self.judged.iter().find(|one| one.quantity == quantity)
     }
-}
 
-impl Compared {
     /// Chooses the verdict of the metric and determines how far it reaches.
     pub(super) fn choose_verdict(&mut self) {
         let first = self.judgement_of(self.quantity);
@@ -236,10 +234,10 @@ impl Compared {
 
     /// A remark on percentiles that changed significantly, but within their margins.
     fn within_margin_note(&self) -> Option<String> {
-        let moved = self.judged.iter().filter(|one| {
+        let changed = self.judged.iter().filter(|one| {
             one.quantity.is_tail() && one.verdict == Verdict::Equivalent && one.is_significant()
         });
-        let texts: Vec<String> = moved
+        let texts: Vec<String> = changed
             .filter_map(|one| {
                 let (name, change) = (one.quantity.name(), signed_percent(one.ratio? - 1.0));
                 Some(format!("{name} {change} %"))
@@ -249,6 +247,8 @@ impl Compared {
             .then(|| format!("{}: significant, but within the margin", texts.join(", ")))
     }
 
+    /// Judges exact instructions: any difference beyond the margin is real. If the medians are equal,
+    /// the means decide.
     pub(super) fn judge_exact(&mut self, sides: [&Exact; 2], margin: f64) {
         self.basis = Basis::Exact;
         let (Some(base), Some(new)) = (self.base, self.new) else {
@@ -286,6 +286,7 @@ impl Compared {
         });
     }
 
+    /// Records the ratio of a metric that no test can judge.
     pub(super) fn judge_summary(&mut self) {
         self.basis = Basis::Summary;
         self.verdict = Verdict::Inconclusive;
@@ -294,6 +295,7 @@ impl Compared {
         self.judge_by_ratio();
     }
 
+    /// Judges the cost of reading the clock, which shows the processor's speed.
     pub(super) fn judge_speed(&mut self, speed: &Speed) {
         let Speed::Known {
             ratio,

@@ -22,7 +22,7 @@ use crate::statistics::permutation::least_p;
 use crate::stream::run::Run;
 
 use families::{Comparer, PendingMetric};
-use quantity_test::{least_change, Spread};
+use quantity_test::{detectable_change, Spread};
 use sessions::{Clocks, Sessions};
 
 pub use metric::{Basis, Compared, Judged, PublishedName, Scope, Side, Verdict};
@@ -227,7 +227,7 @@ impl Comparison {
                 return false;
             };
             let finds = |spread: &&Spread| {
-                least_change(critical, error * spread.deviation, spread.margin) <= change
+                detectable_change(critical, error * spread.deviation, spread.margin) <= change
             };
             self.spreads.iter().filter(finds).count() >= half
         })

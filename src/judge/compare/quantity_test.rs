@@ -27,7 +27,7 @@ pub(super) struct Spread {
 /// The smallest change that is both significant and beyond the margin with the probability
 /// [`POWER`], as a share. `critical` is the critical value of the test statistic; `error` (the
 /// standard error) and `margin` are on the scale of logarithms.
-pub(super) fn least_change(critical: f64, error: f64, margin: f64) -> f64 {
+pub(super) fn detectable_change(critical: f64, error: f64, margin: f64) -> f64 {
     ((critical * error).max(margin) + POWER_QUANTILE * error).exp_m1()
 }
 
@@ -51,7 +51,7 @@ pub(super) struct QuantityTest {
     pub(super) result: Option<TestResult>,
 }
 
-/// What the joint test of a family says of one quantity.
+/// The result of the joint test of a family for one quantity.
 #[derive(Clone, Copy)]
 pub(super) struct TestResult {
     /// The adjusted p value.
@@ -148,7 +148,7 @@ impl QuantityTest {
 
     fn resolution(&self, critical: f64) -> Option<f64> {
         let margin = self.margin? + self.tick_error;
-        let least = least_change(critical, self.error(), margin);
+        let least = detectable_change(critical, self.error(), margin);
         least.is_finite().then_some(least)
     }
 
