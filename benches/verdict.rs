@@ -203,7 +203,7 @@ impl Setting {
         counted.significant += usize::from(judged.any(|significant| significant));
         let found = |metric: &kernmark::judge::compare::Compared| match self.change.only {
             Some(quantity) => metric
-                .judged_as(quantity)
+                .judgement_of(quantity)
                 .is_some_and(|one| one.verdict == Verdict::Regressed),
             None => metric.verdict == Verdict::Regressed,
         };
@@ -220,7 +220,7 @@ impl Setting {
         for objection in gate.rule(&comparison).objections {
             match objection {
                 Objection::Speed(_) => counted.speed += 1,
-                Objection::Blind { .. } => counted.blind += 1,
+                Objection::LowResolution { .. } => counted.blind += 1,
                 _ => {}
             }
         }

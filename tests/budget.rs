@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Budgets: what the tool says of a run that is over its limits, and its exit status.
+//! Budgets: the report and the exit status for runs within and over their limits.
 
 #[path = "common/saved.rs"]
 mod saved;
@@ -37,7 +37,7 @@ target = "freertos"
 max = "400 instructions"
 "#;
 
-/// A folder with saved runs and budgets, and the tool in it.
+/// Runs the tool in a folder with saved runs and budgets.
 struct Bed(tempfile::TempDir);
 
 impl Bed {
@@ -101,7 +101,7 @@ fn limit(metric: &str, rest: &str) -> String {
     format!("# Why.\n[[limit]]\nmetric = \"{metric}\"\n{rest}\n")
 }
 
-/// What follows the tally of a run.
+/// The text from `mark` on.
 fn after(text: &str, mark: &str) -> String {
     let at = text
         .find(mark)
@@ -110,7 +110,7 @@ fn after(text: &str, mark: &str) -> String {
 }
 
 #[test]
-fn a_run_over_its_limits_fails_and_says_by_how_much() {
+fn run_over_its_limits_fails_and_shows_the_excess() {
     let bed = Bed::new();
     bed.run("show good --budget take.toml")
         .expect(0, "0 over, 0 inconclusive, 2 within", "");
@@ -130,7 +130,7 @@ fn a_run_over_its_limits_fails_and_says_by_how_much() {
 }
 
 #[test]
-fn a_narrow_table_fits() {
+fn table_fits_60_columns() {
     let bed = Bed::new();
     let seen: Seen = Command::new(env!("CARGO_BIN_EXE_kernmark"))
         .args(["show", "slow", "--budget", "limits.toml"])
@@ -144,23 +144,23 @@ fn a_narrow_table_fits() {
 }
 
 #[test]
-fn what_cannot_be_judged_never_passes() {
+fn unjudged_limits_never_pass() {
     let bed = Bed::new();
-    let unclear = [
+    let inconclusive = [
         (
             "show skips --budget put.toml",
             "skipped: needs priority fifo.put (max)",
         ),
         (
             "show good --budget limits.toml",
-            "p99 needs 299 samples in a replicate, there are 3",
+            "p99 needs 299 samples per replicate, but there are 3",
         ),
         (
             "show exact --budget put.toml",
-            "it counts instructions and the limit is a time",
+            "it counts instructions, but the limit is a time",
         ),
     ];
-    for (arguments, reason) in unclear {
+    for (arguments, reason) in inconclusive {
         let seen = bed.run(arguments);
         assert_eq!(seen.status, Some(4), "{seen:#?}");
         let words: Vec<&str> = seen.out.split_whitespace().collect();
@@ -171,7 +171,7 @@ fn what_cannot_be_judged_never_passes() {
 }
 
 #[test]
-fn the_gravest_status_counts() {
+fn most_serious_status_counts() {
     let bed = Bed::new();
     bed.run("compare slow skips --budget put.toml --fail-on missing")
         .expect(4, "1 missing", "");
@@ -186,22 +186,22 @@ fn the_gravest_status_counts() {
 }
 
 #[test]
-fn a_budget_that_makes_no_sense_is_refused() {
+fn invalid_budgets_are_rejected() {
     let bed = Bed::new();
     for (file, why) in [
         ("none.toml", "cannot read the budget none.toml"),
         (
             "typo.toml",
-            "typo.toml:2: the run knows no metric `fifo.putt`; did you mean fifo.put?",
+            "typo.toml:2: the run has no metric `fifo.putt`; did you mean fifo.put?",
         ),
-        ("unit.toml", "unit.toml:4: max: `month` is no unit"),
+        ("unit.toml", "unit.toml:4: max: `month` is not a unit"),
     ] {
         for command in ["show good", "compare good slow"] {
             bed.run(&format!("{command} --budget {file}"))
                 .expect(2, "", why);
         }
     }
-    // Before anything is measured.
+    // The tool reads the budget before it measures.
     bed.run("run --on file:good --budget unit.toml")
         .expect(2, "", "`month`");
     bed.run("show good --metric fifo.put --budget put.toml")
@@ -209,7 +209,7 @@ fn a_budget_that_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn a_run_is_judged_as_it_is_made() {
+fn new_runs_are_judged_too() {
     let bed = Bed::new();
     for (file, status) in [("take.toml", 3), ("put.toml", 0)] {
         bed.run(&format!("run --on file:slow -o {file}.km --budget {file}"))
@@ -218,7 +218,7 @@ fn a_run_is_judged_as_it_is_made() {
 }
 
 #[test]
-fn every_format_says_what_became_of_the_budget() {
+fn every_format_includes_the_budget() {
     let bed = Bed::new();
     let json = bed.run("show slow --budget limits.toml --format json");
     assert_eq!(json.status, Some(3));

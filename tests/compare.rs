@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whether two runs differ: verdicts on runs made by hand and by simulation, what the report looks
-//! like, and the tool's exit status on saved streams.
+//! `compare`: verdicts on hand-made and simulated runs, the report, and the exit status on saved
+//! streams.
 
 #[path = "common/saved.rs"]
 mod saved;
@@ -47,7 +47,7 @@ fn replicate(session: usize, samples: &[u64]) -> Replicate {
     }
 }
 
-/// A run; of each metric the samples of each replicate.
+/// A run: an id and the samples of each replicate, per metric.
 fn run_in(unit: Unit, metrics: Vec<(String, Vec<Vec<u64>>)>) -> Run {
     let most = metrics.iter().map(|(_, all)| all.len()).max().unwrap_or(0);
     let session = Session {
@@ -82,12 +82,12 @@ fn run_in(unit: Unit, metrics: Vec<(String, Vec<Vec<u64>>)>) -> Run {
     }
 }
 
-/// A run whose replicates have one sample each.
+/// A run in cycles with one sample per replicate.
 fn run(metrics: &[(&str, &[u64])]) -> Run {
     run_in(Unit::Cycles, single(metrics))
 }
 
-/// A run whose replicates are equal and hold these samples.
+/// A run in instructions with two equal replicates of these samples.
 fn exact(metrics: &[(&str, &[u64])]) -> Run {
     let metrics = metrics
         .iter()
@@ -124,7 +124,7 @@ fn p(metric: &Compared) -> f64 {
     metric.decisive().unwrap().p.unwrap()
 }
 
-/// Options with one margin for medians.
+/// Options with this margin for medians.
 fn margin(margin: f64) -> Options {
     Options {
         margins: Margins::all(margin),
@@ -143,32 +143,32 @@ fn scaled(values: &[u64], percent: u64) -> Vec<u64> {
 }
 
 #[test]
-fn verdicts_of_small_cases() {
+fn verdicts_of_simple_cases() {
     let base = run(&[("a.b", &TEN)]);
     let with = |values: &[u64]| run(&[("a.b", values)]);
     assert_eq!(verdict(&base, &with(&scaled(&TEN, 5))), Verdict::Regressed);
     assert_eq!(verdict(&with(&scaled(&TEN, 5)), &base), Verdict::Improved);
     assert_eq!(verdict(&base, &base), Verdict::Equivalent);
-    // A change that is certain and below the margin is none.
+    // A significant change below the margin is equivalence.
     assert_eq!(verdict(&base, &with(&scaled(&TEN, 1))), Verdict::Equivalent);
     let spread: Vec<u64> = TEN.iter().map(|v| (v - 990) * 100).collect();
     assert_eq!(
         verdict(&with(&spread), &with(&scaled(&spread, 5))),
         Verdict::Inconclusive
     );
-    // Three replicates can have a p value of 0.1 at least.
+    // The smallest p value of three replicates is 0.1.
     let few = compared(&with(&TEN[..3]), &with(&scaled(&TEN[..3], 50)));
     assert_eq!(few.metrics[0].verdict, Verdict::Inconclusive);
     assert!((p(&few.metrics[0]) - 0.1).abs() < 1e-12);
     let resolution = few.resolution.unwrap();
     assert_eq!((resolution.median, resolution.blind), (None, 1));
-    assert_eq!(few.enough_for(0.1), Some(4));
+    assert_eq!(few.replicates_to_find(0.1), Some(4));
     let resolution = compared(&base, &base).resolution.unwrap();
     assert!(resolution.median.unwrap() < 0.03, "{resolution:?}");
 }
 
 #[test]
-fn the_ratio_is_one_of_times_whatever_the_frequency() {
+fn ratios_compare_times_at_different_frequencies() {
     let base = run(&[("a.b", &TEN)]);
     let mut new = run(&[("a.b", &scaled(&TEN, 5))]);
     for session in &mut new.sessions {
@@ -184,7 +184,7 @@ fn the_ratio_is_one_of_times_whatever_the_frequency() {
 }
 
 #[test]
-fn what_follows_the_speed_of_the_processor_is_no_change() {
+fn changes_that_follow_cpu_speed_are_inconclusive() {
     let side = |clock: u64, cost: u64| {
         run(&[
             ("clock.read", &scaled(&TEN, clock)),
@@ -197,14 +197,13 @@ fn what_follows_the_speed_of_the_processor_is_no_change() {
     let same = compared(&base, &side(5, 5));
     let note = of(&same, "a.b").note.as_deref().unwrap();
     assert!(note.contains("reading the clock took +5.0 %"), "{note}");
-    // A cost that does not follow the speed has not changed either.
+    // The same holds if the cost does not follow the speed.
     assert_eq!(verdict(&side(5, 0)), Verdict::Inconclusive);
     assert_eq!(verdict(&side(0, 5)), Verdict::Regressed);
     assert_eq!(verdict(&side(5, 10)), Verdict::Regressed);
     assert!((same.speed.change().unwrap() - 0.05).abs() < 1e-3);
     assert_eq!(compared(&base, &side(1, 5)).speed.change(), None);
-    // Also across configurations, where the machine is the same; where machines are compared,
-    // their speed counts.
+    // The same holds across configurations of one machine. Between machines, speed counts.
     let across = |new: &Run| of(&Comparison::of(&base, new, &across()), "a.b").verdict;
     assert_eq!(across(&side(5, 5)), Verdict::Inconclusive);
     let mut machine = side(5, 5);
@@ -213,7 +212,7 @@ fn what_follows_the_speed_of_the_processor_is_no_change() {
 }
 
 #[test]
-fn a_margin_is_what_was_asked_for() {
+fn requested_margin_is_used() {
     let (base, new) = (run(&[("a.b", &TEN)]), run(&[("a.b", &scaled(&TEN, 5))]));
     let with = |options: &Options, new: &Run| {
         let comparison = Comparison::of(&base, new, options);
@@ -222,7 +221,7 @@ fn a_margin_is_what_was_asked_for() {
     };
     assert_eq!(with(&margin(0.1), &new), (0.1, Verdict::Equivalent));
     assert_eq!(with(&Options::default(), &new), (0.02, Verdict::Regressed));
-    // A change of 1 % is one when asked for.
+    // With a smaller margin, 1 % is a change.
     let little = run(&[("a.b", &scaled(&TEN, 1))]);
     assert_eq!(with(&margin(0.002), &little), (0.002, Verdict::Regressed));
 }
@@ -257,10 +256,10 @@ fn exact_instructions_need_no_test() {
     let tolerant = margin(0.01);
     let comparison = Comparison::of(&base, &new, &tolerant);
     assert_eq!(of(&comparison, "a.more").verdict, Equivalent);
-    // From 0 no margin is wide enough.
+    // No margin is wide enough for a change from 0.
     let zero = Comparison::of(&exact(&[("a", &[0])]), &exact(&[("a", &[1])]), &tolerant);
     assert_eq!(zero.metrics[0].verdict, Regressed);
-    // One replicate proves nothing, nor do two that differ.
+    // One replicate proves nothing, and neither do two that differ.
     let one = |value: u64| run_in(Unit::Instructions, single(&[("a", &[value])]));
     let comparison = compared(&one(5), &one(9));
     assert_eq!(comparison.metrics[0].verdict, Inconclusive);
@@ -271,7 +270,7 @@ fn exact_instructions_need_no_test() {
 }
 
 #[test]
-fn zeros_are_compared_without_a_ratio() {
+fn zeros_are_compared_without_ratio() {
     let zeros = run(&[("a", &[0; 10])]);
     assert_eq!(verdict(&zeros, &zeros), Verdict::Equivalent);
     let comparison = compared(&zeros, &run(&[("a", &[5; 10])]));
@@ -282,7 +281,7 @@ fn zeros_are_compared_without_a_ratio() {
 }
 
 #[test]
-fn other_conditions_are_told_and_not_compared() {
+fn different_conditions_are_incomparable_with_the_reason() {
     let base = run(&[("a.b", &TEN)]);
     let mut machine = base.clone();
     machine.host[0].value = "Intel".into();
@@ -297,12 +296,12 @@ fn other_conditions_are_told_and_not_compared() {
     for (new, why) in [
         (
             &machine,
-            "other machine: cpu_model `AMD EPYC` is now `Intel`",
+            "different machine: cpu_model `AMD EPYC` is now `Intel`",
         ),
-        (&flags, "other configuration: flags `-O2` is now `-O3`"),
+        (&flags, "different configuration: flags `-O2` is now `-O3`"),
         (
             &plain,
-            "other configuration: real-time priority `yes` is now `no`",
+            "different configuration: real-time priority `yes` is now `no`",
         ),
     ] {
         let comparison = compared(&base, new);
@@ -313,20 +312,20 @@ fn other_conditions_are_told_and_not_compared() {
         assert_eq!(comparison.metrics[0].verdict, Verdict::Equivalent);
         assert_eq!(comparison.differences.len(), 1);
     }
-    // What is not told does not differ.
+    // A fact that is not reported does not differ.
     let mut silent = base.clone();
     silent.host.clear();
     assert_eq!(verdict(&base, &silent), Verdict::Equivalent);
-    // A virtual machine says so; one that says nothing is none.
+    // A virtual machine reports its hypervisor; without a report there is none.
     let mut guest = base.clone();
     guest.host.push(fact("hypervisor", "KVM"));
     assert_eq!(verdict(&base, &guest), Verdict::Incomparable);
-    // The machine that emulates does not matter to counted instructions.
+    // For counted instructions, the emulating machine does not matter.
     let base = exact(&[("a", &[5])]);
     let mut machine = base.clone();
     machine.host[0].value = "Intel".into();
     assert_eq!(verdict(&base, &machine), Verdict::Equivalent);
-    // Nor does the machine of the tool, when a board was measured.
+    // For a board, the machine of the tool does not matter.
     let mut board = run(&[("a.b", &TEN)]);
     for session in &mut board.sessions {
         session.facts.push(fact("kernel", "another"));
@@ -356,7 +355,7 @@ fn without(mut run: Run, id: &str, outcome: &Outcome) -> Run {
     run
 }
 
-/// The run as one side of the interleaved measurement `name`, with so many sessions in a block.
+/// The run as one side of the interleaved measurement `name`, with `size` sessions per block.
 fn in_blocks(mut run: Run, name: &str, size: usize) -> Run {
     for (at, session) in run.sessions.iter_mut().enumerate() {
         let block = format!("{name} {}", at / size);
@@ -366,8 +365,8 @@ fn in_blocks(mut run: Run, name: &str, size: usize) -> Run {
 }
 
 #[test]
-fn what_was_measured_interleaved_is_compared_within_blocks_and_across_conditions() {
-    // Each replicate has a level of its own, which both sides share.
+fn interleaved_runs_are_compared_within_blocks_and_across_conditions() {
+    // The level drifts from replicate to replicate, equally on both sides.
     let levels: Vec<u64> = (0..10).map(|at| 1000 + 400 * (at / 2) + at % 2).collect();
     let (base, new) = (
         run(&[("a.b", &levels)]),
@@ -382,7 +381,7 @@ fn what_was_measured_interleaved_is_compared_within_blocks_and_across_conditions
     assert_eq!(comparison.blocks, Some(5));
     assert_eq!(comparison.metrics[0].verdict, Verdict::Regressed);
     assert!(p(&comparison.metrics[0]) < 0.002);
-    // Whoever measured variants in turns asked for the difference.
+    // Interleaved variants are meant to differ.
     let mut variant = pair[1].clone();
     for session in &mut variant.sessions {
         session.facts[0].value = "-O3".into();
@@ -391,7 +390,7 @@ fn what_was_measured_interleaved_is_compared_within_blocks_and_across_conditions
     assert_eq!(comparison.metrics[0].verdict, Verdict::Regressed);
     assert_eq!(comparison.conditions, Conditions::Across);
     assert_eq!(comparison.differences.len(), 1);
-    // Sides of two measurements, or with a run beside it, are no pair.
+    // Sides of different measurements, and sides with an extra run, are not a pair.
     for other in [
         in_blocks(new.clone(), "n", 2),
         new.clone(),
@@ -399,7 +398,7 @@ fn what_was_measured_interleaved_is_compared_within_blocks_and_across_conditions
     ] {
         assert_eq!(compared(&pair[0], &other).blocks, None);
     }
-    // Where every block has lost one side, nothing can be said.
+    // Without a block that has both sides, there is no test.
     let mut base = pair[0].clone();
     base.metrics[0].replicates.truncate(4);
     let mut new = pair[1].clone();
@@ -413,18 +412,18 @@ fn what_was_measured_interleaved_is_compared_within_blocks_and_across_conditions
 }
 
 #[test]
-fn unchanged_runs_say_how_far_apart_they_lie() {
+fn noise_floors_come_from_unchanged_runs_and_widen_margins() {
     let at = |percent| run(&[("a.b", &scaled(&TEN, percent)), ("a.zero", &[0; 10])]);
     let noise = Noise::of(&[at(0), at(3), at(1), at(2)]).unwrap();
     assert_eq!((noise.runs, noise.comparisons), (4, 2));
-    // From 0 to 3 % more is an alarm, from 1 to 2 % is none.
+    // From 0 to 3 % is an alarm; from 1 to 2 % is not.
     assert_eq!(noise.alarms, 1);
     let floors: Vec<&String> = noise.floors.keys().collect();
-    assert_eq!(floors, ["a.b"], "a zero has no ratio");
+    assert_eq!(floors, ["a.b"], "zeros have no ratio");
     assert!((noise.floors["a.b"]["p50"] - 0.03).abs() < 1e-3);
     assert_eq!(Noise::parse(&noise.text()), Ok(noise.clone()));
     assert!(noise.fits(&at(7)));
-    // Another machine, another configuration, another target.
+    // A different machine, configuration and target.
     let mut machine = at(0);
     machine.host[0].value = "Intel".into();
     let mut flags = at(0);
@@ -435,11 +434,11 @@ fn unchanged_runs_say_how_far_apart_they_lie() {
         assert!(!noise.fits(&other));
         assert_eq!(Noise::of(&[at(0), other.clone()]), None);
         let both = Noise::of(&[at(0), other, at(1)]).unwrap();
-        assert_eq!(both.runs, 2, "those like the last");
+        assert_eq!(both.runs, 2, "the runs that match the last");
     }
     assert!(Noise::parse(&noise.text().replace("\"schema\": 2", "\"schema\": 9")).is_err());
     assert_eq!(Noise::of(&[]), None);
-    // A floor widens the margin of its metric alone, and never narrows it.
+    // A floor widens the margin of its own metric only, and never narrows it.
     let mut known = Floors::default();
     known.add(&noise.floors, "here".to_owned());
     let both = |percent| {
@@ -460,7 +459,7 @@ fn unchanged_runs_say_how_far_apart_they_lie() {
 }
 
 #[test]
-fn what_one_side_lacks_is_missing_or_added() {
+fn metrics_of_one_side_are_missing_or_added() {
     let both = run(&[("a", &TEN), ("b", &TEN), ("c", &TEN)]);
     let failed = Outcome::Failed("order: counted 1, must be 0".into());
     let new = without(run(&[("a", &TEN), ("b", &TEN)]), "b", &failed);
@@ -473,13 +472,13 @@ fn what_one_side_lacks_is_missing_or_added() {
     let comparison = compared(&new, &both);
     assert_eq!(comparison.count(Verdict::Added), 2);
     assert_eq!(of(&comparison, "c").note.as_deref(), Some("not in base"));
-    // What neither has is not there.
+    // A metric without a value on both sides is not listed.
     let empty = without(run(&[("b", &TEN)]), "b", &failed);
     assert!(compared(&empty, &empty).metrics.is_empty());
 }
 
 #[test]
-fn runs_that_are_joined_are_replicates_of_one_side() {
+fn joined_runs_are_replicates_of_one_side() {
     let half = |values: &[u64]| run(&[("a.b", values)]);
     let joined = Run::joined(vec![half(&TEN[..5]), half(&TEN[5..])]);
     assert_eq!(
@@ -514,7 +513,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_other_way_round_everything_is_the_opposite(a in any_run(), b in any_run()) {
+    fn swapping_sides_reverses_every_verdict(a in any_run(), b in any_run()) {
         let (there, back) = (compared(&a, &b), compared(&b, &a));
         prop_assert_eq!(there.metrics.len(), back.metrics.len());
         for metric in &there.metrics {
@@ -534,16 +533,16 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_replicates_does_not_matter(a in any_run(), b in any_run()) {
-        let mut turned = b.clone();
-        for metric in &mut turned.metrics {
+    fn replicate_order_does_not_matter(a in any_run(), b in any_run()) {
+        let mut reversed = b.clone();
+        for metric in &mut reversed.metrics {
             metric.replicates.reverse();
         }
-        prop_assert_eq!(compared(&a, &b).metrics, compared(&a, &turned).metrics);
+        prop_assert_eq!(compared(&a, &b).metrics, compared(&a, &reversed).metrics);
     }
 
     #[test]
-    fn what_is_identical_has_not_changed(run in any_run()) {
+    fn identical_runs_have_no_change(run in any_run()) {
         let comparison = compared(&run, &run);
         for verdict in [Verdict::Regressed, Verdict::Improved, Verdict::Missing, Verdict::Incomparable] {
             prop_assert_eq!(comparison.count(verdict), 0);
@@ -551,8 +550,8 @@ proptest! {
     }
 }
 
-/// Runs with noise of a session that all its metrics share, of a replicate, and of a sample, with
-/// a tail; the same each time.
+/// Makes runs with three kinds of noise: of a session (shared by its metrics), of a replicate, and
+/// of a sample (with a tail). The same seed gives the same runs.
 struct Machine(fastrand::Rng);
 
 impl Machine {
@@ -578,14 +577,14 @@ impl Machine {
     }
 }
 
-/// Whether the median's p value counts, whatever the size of the change.
+/// Whether the change of the median is significant, whatever its size.
 fn is_significant(metric: &Compared) -> bool {
-    let median = metric.judged_as(Quantity::P50);
+    let median = metric.judgement_of(Quantity::P50);
     median.is_some_and(|one| one.p.is_some_and(|p| p <= MEDIANS_LEVEL))
 }
 
 #[test]
-fn unchanged_machines_seldom_raise_a_false_alarm() {
+fn unchanged_machines_rarely_raise_false_alarms() {
     let mut machine = Machine(fastrand::Rng::with_seed(1));
     let (mut significant, mut alarms) = (0, 0);
     for _ in 0..2000 {
@@ -595,14 +594,14 @@ fn unchanged_machines_seldom_raise_a_false_alarm() {
         let changed = [Verdict::Regressed, Verdict::Improved].map(|v| comparison.count(v));
         alarms += u32::from(changed != [0, 0]);
     }
-    println!("2,000 comparisons: {significant} with a p value that holds, {alarms} alarms");
-    // It is a test: at 4 % it is not never.
+    println!("2,000 comparisons: {significant} significant, {alarms} alarms");
+    // At a level of 4 %, some comparisons must be significant.
     assert!((15..=100).contains(&significant), "{significant} of 2000");
     assert!(alarms <= significant);
 }
 
 #[test]
-fn a_change_of_five_per_cent_is_found() {
+fn changes_of_five_per_cent_are_found() {
     let mut machine = Machine(fastrand::Rng::with_seed(2));
     let mut found = 0;
     let changed = [[1.05; 10], [1.0; 10], [1.0; 10]].concat();
@@ -616,9 +615,9 @@ fn a_change_of_five_per_cent_is_found() {
 }
 
 impl Machine {
-    /// Two sides measured in turns while everything gets dearer by a tenth; the new one costs
-    /// `factor` times as much.
-    fn turns(&mut self, replicates: usize, metrics: usize, factor: f64) -> [Run; 2] {
+    /// Two interleaved sides on a machine that slows down by a tenth; the new side costs `factor`
+    /// times as much.
+    fn interleaved(&mut self, replicates: usize, metrics: usize, factor: f64) -> [Run; 2] {
         let mut order = Vec::new();
         for (block, size) in block_sizes(replicates).into_iter().enumerate() {
             let mut within = [vec![(0, block); size], vec![(1, block); size]].concat();
@@ -650,18 +649,18 @@ impl Machine {
 }
 
 #[test]
-fn a_machine_that_drifts_hides_less_from_turns() {
+fn interleaving_finds_changes_despite_drift() {
     let mut machine = Machine(fastrand::Rng::with_seed(3));
     let mut significant = 0;
     for _ in 0..1000 {
-        let [base, new] = machine.turns(10, 8, 1.0);
+        let [base, new] = machine.interleaved(10, 8, 1.0);
         let comparison = compared(&base, &new);
         assert_eq!(comparison.blocks, Some(5));
         significant += u32::from(comparison.metrics.iter().any(is_significant));
     }
     let mut found = [0, 0];
     for _ in 0..100 {
-        let [base, new] = machine.turns(10, 8, 1.04);
+        let [base, new] = machine.interleaved(10, 8, 1.04);
         let blind = [&base, &new].map(|run| {
             let mut run = run.clone();
             run.sessions
@@ -676,25 +675,25 @@ fn a_machine_that_drifts_hides_less_from_turns() {
             *count += compared(pair[0], pair[1]).count(Verdict::Regressed);
         }
     }
-    println!("1,000 comparisons in turns, unchanged: {significant} with a p value that holds");
-    let [turns, without] = found;
-    println!("800 changes of 4 %: {turns} found within blocks, {without} without");
+    println!("1,000 interleaved comparisons, unchanged: {significant} significant");
+    let [within, without] = found;
+    println!("800 changes of 4 %: {within} found within blocks, {without} without");
     assert!(significant <= 70, "{significant} of 1000");
-    assert!(turns > 2 * without, "{turns} {without}");
+    assert!(within > 2 * without, "{within} {without}");
 }
 
 #[test]
-fn two_more_runs_seldom_lie_further_apart_than_ten() {
+fn two_more_runs_rarely_differ_by_more_than_the_range_of_ten() {
     let mut machine = Machine(fastrand::Rng::with_seed(4));
-    let (trials, mut further) = (20_000, 0);
+    let (trials, mut exceeded) = (20_000, 0);
     for _ in 0..trials {
         let ten: Vec<f64> = (0..10).map(|_| machine.normal()).collect();
         let range = ten.iter().fold(f64::MIN, |a, b| a.max(*b))
             - ten.iter().fold(f64::MAX, |a, b| a.min(*b));
-        further += u32::from((machine.normal() - machine.normal()).abs() > range);
+        exceeded += u32::from((machine.normal() - machine.normal()).abs() > range);
     }
-    let share = 100.0 * f64::from(further) / f64::from(trials);
-    println!("two more runs with normal noise lie further apart than ten in {share:.1} %");
+    let share = 100.0 * f64::from(exceeded) / f64::from(trials);
+    println!("two more runs with normal noise exceed the range of ten in {share:.1} %");
     assert!((2.0..6.0).contains(&share), "{share}");
 }
 
@@ -708,7 +707,7 @@ fn sides(base: Run, new: Run) -> [Origin; 2] {
     })
 }
 
-/// Something of every verdict.
+/// Runs with every verdict.
 fn everything() -> [Origin; 2] {
     let spread: Vec<u64> = TEN.iter().map(|v| (v - 990) * 100).collect();
     let base = run(&[
@@ -806,7 +805,7 @@ fn shown((_, sides, options): &Case, width: usize, colour: Colour) -> String {
 }
 
 #[test]
-fn a_comparison_is_shown() {
+fn comparison_tables() {
     for case in all() {
         let name = case.0.replace(' ', "_");
         assert_snapshot!(format!("table_{name}"), shown(&case, 100, Colour::Never));
@@ -818,7 +817,7 @@ fn a_comparison_is_shown() {
 }
 
 #[test]
-fn a_comparison_is_exported() {
+fn comparison_exports() {
     for (name, sides, options) in all() {
         let comparison = Comparison::of(&sides[0].column.run, &sides[1].column.run, &options);
         let name = name.replace(' ', "_");
@@ -835,8 +834,8 @@ fn a_comparison_is_exported() {
     }
 }
 
-/// An interleaved measurement of a machine whose noise is known.
-fn turns() -> ([Origin; 2], Comparison) {
+/// An interleaved measurement on a machine with known noise floors.
+fn interleaved() -> ([Origin; 2], Comparison) {
     let [mut base, mut new] = everything();
     for (side, name) in [(&mut base, "base"), (&mut new, "new")] {
         side.column.run = in_blocks(side.column.run.clone(), "20260102T030405Z-00000001", 2);
@@ -862,8 +861,8 @@ fn turns() -> ([Origin; 2], Comparison) {
 }
 
 #[test]
-fn blocks_and_wider_margins_are_shown() {
-    let (sides, comparison) = turns();
+fn blocks_and_noise_floors_are_shown() {
+    let (sides, comparison) = interleaved();
     let style = |width| Style {
         width,
         colour: Colour::Never,
@@ -886,7 +885,7 @@ fn blocks_and_wider_margins_are_shown() {
 }
 
 #[test]
-fn a_comparison_fits_and_steers_nothing() {
+fn comparisons_fit_the_terminal_and_contain_no_control_characters() {
     for case in all() {
         let (name, sides, options) = &case;
         let comparison = Comparison::of(&sides[0].column.run, &sides[1].column.run, options);
@@ -920,7 +919,7 @@ fn a_comparison_fits_and_steers_nothing() {
 }
 
 #[test]
-fn the_json_of_a_comparison_is_as_its_schema_says() {
+fn comparison_json_matches_its_schema() {
     let parsed = |text: &str| -> serde_json::Value { serde_json::from_str(text).unwrap() };
     let schema = parsed(include_str!("../doc/compare.schema.json"));
     jsonschema::meta::validate(&schema).unwrap();
@@ -942,7 +941,7 @@ fn the_json_of_a_comparison_is_as_its_schema_says() {
         let comparison = Comparison::of(runs[0], runs[1], &options);
         compared.push((name, sides, comparison));
     }
-    let (sides, comparison) = turns();
+    let (sides, comparison) = interleaved();
     compared.push(("turns", sides, comparison));
     for (name, sides, comparison) in compared {
         let document = parsed(&json::comparison(&comparison, &sides, &Ruling::default()));
@@ -973,7 +972,7 @@ fn the_json_of_a_comparison_is_as_its_schema_says() {
     }
 }
 
-/// A saved run: a session for each value, and before them a fact of the machine.
+/// A saved run with this CPU: one session per value.
 fn stream(unit: &str, cpu: &str, metrics: &[(&str, &[u64])]) -> String {
     let five = |values: &[u64]| values.iter().map(|value| vec![*value; 5]).collect();
     let metrics: Vec<_> = metrics
@@ -983,7 +982,7 @@ fn stream(unit: &str, cpu: &str, metrics: &[(&str, &[u64])]) -> String {
     saved::stream(unit, &[("cpu_model", cpu)], &metrics)
 }
 
-/// A folder with saved runs, and the tool in it.
+/// Runs the tool in a folder with saved runs.
 struct Bed(tempfile::TempDir);
 
 impl Bed {
@@ -1044,7 +1043,7 @@ impl Bed {
 }
 
 #[test]
-fn without_a_gate_the_status_says_that_all_could_be_read() {
+fn without_a_gate_readable_runs_exit_with_0() {
     let bed = Bed::new();
     for (new, part) in [
         (
@@ -1079,7 +1078,7 @@ fn without_a_gate_the_status_says_that_all_could_be_read() {
 }
 
 #[test]
-fn a_gate_fails_on_what_it_is_told_to() {
+fn gate_fails_on_the_requested_verdicts() {
     let bed = Bed::new();
     let all = "--fail-on regression,inconclusive,incomparable,missing";
     for (new, status) in [
@@ -1097,12 +1096,12 @@ fn a_gate_fails_on_what_it_is_told_to() {
     bed.expect("base less --fail-on regression,incomparable", 0, "");
     bed.expect("base slow --fail-on regression --margin 10", 0, "");
     bed.expect("exact more --fail-on regression", 3, "");
-    // A gate that compared nothing has let nothing through.
+    // A gate that compared nothing fails.
     bed.expect("base moved --fail-on regression", 5, "2 incomparable");
 }
 
 #[test]
-fn what_cannot_be_read_never_passes() {
+fn unreadable_runs_never_pass() {
     let bed = Bed::new();
     for gate in ["", " --fail-on regression", " --fail-on missing"] {
         bed.expect(&format!("base none{gate}"), 1, "cannot read none");
@@ -1124,7 +1123,7 @@ fn what_cannot_be_read_never_passes() {
 }
 
 #[test]
-fn a_summary_is_appended_and_stays_below_what_github_shows() {
+fn summary_is_appended_and_stays_below_github_limit() {
     const MIB: usize = 1024 * 1024;
     let bed = Bed::new();
     let summary = bed.path("summary.md");
@@ -1143,7 +1142,7 @@ fn a_summary_is_appended_and_stays_below_what_github_shows() {
     ] {
         assert!(whole.contains(part), "{whole}");
     }
-    // What is left out is told; what changed is left out last.
+    // The summary says what it leaves out. Changes are left out last.
     let less = written(MIB - whole.len() + 1);
     assert!(
         less.contains("left out for lack of space: 1 equivalent\n"),
@@ -1174,9 +1173,9 @@ fn a_summary_is_appended_and_stays_below_what_github_shows() {
 }
 
 #[test]
-fn several_runs_make_a_side() {
+fn several_runs_form_a_side() {
     let bed = Bed::new();
-    // Sessions that are the same to the last sample are copies, and no replicates.
+    // Sessions that are equal to the last sample are copies, not replicates.
     bed.expect("first base --base same", 0, "10 against 10 replicates");
     bed.expect("first base --base same", 0, "5 sessions are copies");
     bed.expect("base first --base slow", 0, "20 against 5");

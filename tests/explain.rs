@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a cost is made of: the data names metrics that exist, and the tool shows parts and residual.
+//! `explain`: the compositions name existing metrics, and the tool shows parts and residual.
 
-// Other test programs need the rest of it.
+// This test uses only some of the helpers.
 #[allow(dead_code)]
 mod common;
 
@@ -14,7 +14,7 @@ use std::process::Command;
 use common::{here, scratch, succeeds};
 use insta::assert_snapshot;
 use kernmark::files::reference::{self, Reference};
-use kernmark::judge::explain::{self, Composition, Piece};
+use kernmark::judge::explain::{self, Composition, CostPart};
 use kernmark::stream::record;
 use serde_json::Value;
 
@@ -28,8 +28,8 @@ fn kernmark(arguments: &[&str]) -> Command {
     command
 }
 
-/// Whether a pattern with at most one `*` names an id.
-fn names(pattern: &str, id: &str) -> bool {
+/// Whether a pattern with at most one `*` matches an id.
+fn matches(pattern: &str, id: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == id,
         Some((start, end)) => {
@@ -39,55 +39,56 @@ fn names(pattern: &str, id: &str) -> bool {
     }
 }
 
-/// Every pattern of a target names metrics of its catalog, and all their parts are in it.
-fn exist(target: &str, catalog: &BTreeSet<String>) {
+/// Asserts that every pattern of a target matches metrics of its catalog, and that the catalog has
+/// all their parts.
+fn assert_compositions_exist(target: &str, catalog: &BTreeSet<String>) {
     let all = compositions();
     let patterns = explain::patterns(&all, target);
     assert!(patterns.len() > 20, "{target}: {patterns:?}");
     for pattern in patterns {
-        let ids: Vec<&String> = catalog.iter().filter(|id| names(pattern, id)).collect();
-        // The log of FreeRTOS is of an image without user threads.
-        let is_of_users = target == "freertos" && pattern.contains(".u_to_");
+        let ids: Vec<&String> = catalog.iter().filter(|id| matches(pattern, id)).collect();
+        // The FreeRTOS log comes from an image without user threads.
+        let needs_user_threads = target == "freertos" && pattern.contains(".u_to_");
         assert!(
-            !ids.is_empty() || is_of_users,
-            "{target} has nothing called {pattern}"
+            !ids.is_empty() || needs_user_threads,
+            "{target} has no metric that matches {pattern}"
         );
         for id in ids {
             let parts = explain::parts(&all, target, id).unwrap();
-            for Piece { metric, .. } in parts {
+            for CostPart { metric, .. } in parts {
                 assert!(
                     catalog.contains(&metric),
-                    "{target} has no {metric}, part of {id}"
+                    "{target} has no {metric}, which is a part of {id}"
                 );
-                assert_ne!(metric, *id, "it is a part of itself");
+                assert_ne!(metric, *id, "a metric cannot be a part of itself");
             }
         }
     }
 }
 
 #[test]
-fn the_parts_of_linux_are_in_its_catalog() {
+fn linux_catalog_has_all_parts() {
     let listed = succeeds(&mut kernmark(&["list", "--format", "csv"]));
     let mut rows = csv::Reader::from_reader(listed.as_bytes());
-    exist(
+    assert_compositions_exist(
         "linux",
         &rows.records().map(|r| r.unwrap()[0].to_owned()).collect(),
     );
 }
 
-/// What FreeRTOS has without user threads; the patterns of the kernel alone.
+/// Covers the patterns for kernel threads only, because the log has no user threads.
 #[test]
-fn the_parts_of_freertos_are_in_its_catalog() {
+fn freertos_catalog_has_all_parts() {
     let log = fs::read_to_string(here("tests/golden/freertos-m4.log")).unwrap();
     let ids = log.lines().filter_map(|line| {
         let rest = line.split_once("bench metric=")?.1;
         rest.split(' ').next().map(str::to_owned)
     });
-    exist("freertos", &ids.collect());
+    assert_compositions_exist("freertos", &ids.collect());
 }
 
 #[test]
-fn the_parts_of_published_figures_are_published() {
+fn parts_of_published_figures_are_published() {
     let mut checked = 0;
     let all = compositions();
     for dataset in reference::datasets().unwrap() {
@@ -108,7 +109,7 @@ fn the_parts_of_published_figures_are_published() {
 }
 
 #[test]
-fn every_part_has_its_reason_and_every_target_is_known() {
+fn every_part_has_a_reason_and_every_target_is_known() {
     let mut targets: BTreeSet<String> = ["linux", "linux-vm", "freertos"].map(String::from).into();
     targets.extend(
         reference::datasets()
@@ -131,10 +132,10 @@ fn every_part_has_its_reason_and_every_target_is_known() {
     }
 }
 
-/// A metric, and what one sample of it takes in each replicate.
+/// A metric, and the time of its samples in each replicate.
 type Costs = (&'static str, fn(u64) -> u64);
 
-/// A saved run of so many processes; of each metric what one sample of each takes, in ns.
+/// A saved run with this many processes; the costs are in ns.
 fn saved(name: &str, replicates: u64, metrics: &[Costs]) -> String {
     let mut lines = Vec::new();
     for replicate in 0..replicates {
@@ -188,7 +189,7 @@ fn saved(name: &str, replicates: u64, metrics: &[Costs]) -> String {
     path.display().to_string()
 }
 
-/// Each sample holds a reading of the clock, 20 ns.
+/// Each sample includes a reading of the clock, 20 ns.
 const PIPE: &[Costs] = &[
     ("clock.read", |_| 20),
     ("syscall.null", |_| 100),
@@ -206,7 +207,7 @@ fn json(id: &str, file: &str) -> Value {
 }
 
 #[test]
-fn a_round_trip_is_shown_with_its_parts_and_the_residual() {
+fn round_trip_is_shown_with_parts_and_residual() {
     let file = saved("pipe", 7, PIPE);
     let shown = |arguments: &[&str], width: &str| {
         let mut all = vec!["explain", "roundtrip.pipe.threads", &file];
@@ -225,7 +226,7 @@ fn a_round_trip_is_shown_with_its_parts_and_the_residual() {
     }
     assert_snapshot!("explain_markdown", shown(&["--format", "md"], "100"));
     assert_snapshot!("explain_json", shown(&["--format", "json"], "100"));
-    // 2 x (160 + 163 + 500 - 80 + 300 - 100) of 2330: net of the clock in the median replicate.
+    // The median replicate, net of the clock: 2 x (160 + 163 + 500 - 80 + 300 - 100) of 2330.
     let whole = json("roundtrip.pipe.threads", &file);
     assert_eq!(
         (&whole["measured"], &whole["sum"]),
@@ -235,14 +236,14 @@ fn a_round_trip_is_shown_with_its_parts_and_the_residual() {
     let percents = percents.map(|part| part["percent"].as_f64().unwrap());
     let total = percents.sum::<f64>() + whole["residual"]["percent"].as_f64().unwrap();
     assert!((total - 100.0).abs() < 1e-9, "{total}");
-    // A replicate r has 2300 + 10 r - (1880 + 2 r).
+    // The residual of replicate r is 2300 + 10 r - (1880 + 2 r).
     assert_eq!(whole["residual"]["low"], 420.0);
     assert_eq!(whole["residual"]["high"], 468.0);
     assert_eq!(whole["residual"]["reading"], "rest");
 }
 
 #[test]
-fn parts_that_were_not_measured_are_named_with_the_command_that_measures_them() {
+fn unmeasured_parts_are_listed_with_the_command_that_measures_them() {
     let file = saved("part", 7, &PIPE[3..]);
     let text = succeeds(&mut kernmark(&["explain", "roundtrip.pipe.threads", &file]));
     let text = text.replace('\n', " ");
@@ -262,7 +263,7 @@ fn parts_that_were_not_measured_are_named_with_the_command_that_measures_them() 
 }
 
 #[test]
-fn parts_that_exceed_the_whole_are_said_to_do_so() {
+fn parts_that_exceed_the_cost_are_reported() {
     let file = saved(
         "more",
         7,
@@ -282,7 +283,7 @@ fn parts_that_exceed_the_whole_are_said_to_do_so() {
 }
 
 #[test]
-fn a_metric_without_a_composition_is_refused_with_those_that_have_one() {
+fn metric_without_composition_is_rejected_with_suggestions() {
     let file = saved("refused", 1, PIPE);
     let refused = |id: &str, file: &str| {
         let output = kernmark(&["explain", id, file]).output().unwrap();
@@ -322,7 +323,7 @@ fn a_metric_without_a_composition_is_refused_with_those_that_have_one() {
 }
 
 #[test]
-fn a_published_cost_is_explained_with_the_figures_of_its_suite() {
+fn published_cost_is_explained_with_figures_of_its_suite() {
     let dataset = "reference:composite/2007/composite";
     let whole = json("brand.immediate", dataset);
     assert_eq!(whole["measured"], 3442);

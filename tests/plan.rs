@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What `kernmark plan` says of pilots.
+//! The output of `kernmark plan` for pilot runs.
 
 #[path = "common/saved.rs"]
 mod saved;
@@ -16,13 +16,13 @@ use seen::Seen;
 
 const TEN: [u64; 10] = [1000, 1001, 1003, 998, 999, 1002, 1004, 997, 996, 1005];
 
-/// Replicates whose distances from 1,000 are those of `TEN`, so many times.
+/// Ten replicates; `times` multiplies the distances between the values of `TEN`.
 fn spread(times: u64) -> Vec<Vec<u64>> {
     let value = |v: &u64| 1000 + (v - 990) * times;
     TEN.iter().map(|v| vec![value(v); 5]).collect()
 }
 
-/// A folder with pilots, and the tool in it.
+/// Runs the tool in a folder with pilots.
 struct Bed(tempfile::TempDir);
 
 impl Bed {
@@ -34,7 +34,7 @@ impl Bed {
             ("time_budget", "25 s"),
         ];
         let long = "roundtrip.pipe.a_name_that_is_so_long_that_it_needs_a_line_of_its_own";
-        // Two samples that are far apart make the median of a replicate uncertain.
+        // Samples that are far apart make the median of a replicate uncertain.
         let wide = |at: u64| (0..20).map(|i| 1000 + at * 3 + i * 10).collect();
         let metrics = [
             ("semaphore.take", spread(1)),
@@ -75,7 +75,7 @@ impl Bed {
 }
 
 #[test]
-fn a_plan_is_shown() {
+fn plan_tables() {
     let bed = Bed::new();
     for (name, columns, arguments) in [
         ("pilot", "100", "pilot"),
@@ -95,7 +95,7 @@ fn a_plan_is_shown() {
 }
 
 #[test]
-fn json_says_the_same() {
+fn json_agrees_with_the_table() {
     let seen = Bed::new().run("100", "pilot --format json");
     seen.expect(0, "", "");
     let plan: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
@@ -111,7 +111,7 @@ fn json_says_the_same() {
 }
 
 #[test]
-fn fewer_metrics_and_greater_changes_take_less() {
+fn fewer_metrics_and_larger_changes_need_fewer_replicates() {
     let bed = Bed::new();
     let find = |arguments: &str| {
         let seen = bed.run("100", &format!("pilot --format json {arguments}"));
@@ -128,7 +128,7 @@ fn fewer_metrics_and_greater_changes_take_less() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_arguments_are_rejected() {
     let bed = Bed::new();
     for (arguments, why) in [
         ("pilot --change 2", "is within the margin of 2 %"),

@@ -666,7 +666,7 @@ fn a_catalog_lists_what_can_be_measured() {
 fn coverage_of(text: &str) -> Vec<Benchmark> {
     let of: Reference = text.parse().unwrap();
     let counterparts = reference::counterparts().unwrap();
-    coverage::of(of.suite(), &of.figures().unwrap(), &counterparts)
+    coverage::benchmarks(of.suite(), &of.figures().unwrap(), &counterparts)
 }
 
 #[test]
@@ -676,7 +676,7 @@ fn coverage_says_what_is_measured_and_why_the_rest_is_not() {
     assert_snapshot!("coverage_60", coverage_table(&composite, &plain(60)));
     let of = |filter: &str| {
         let all = coverage_of("reference:zephyr/3.5.0-rc1/userspace");
-        coverage::pick(all, &[filter.to_owned()]).unwrap()
+        coverage::select(all, &[filter.to_owned()]).unwrap()
     };
     let from_kernel = of("*user thread from kernel*");
     assert_snapshot!("coverage_titles", coverage_table(&from_kernel, &plain(100)));

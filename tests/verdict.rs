@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The verdict of `kernmark compare` on streams made by hand, by its exit status: what changed must
-//! be found, and a gate that could not have seen a change must not pass.
+//! The exit status of `kernmark compare` on generated streams: a change must be found, and a gate
+//! that could not have detected one must not pass.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,32 +14,35 @@ use kernmark::stream::session;
 const HZ: u64 = 2_000_000_000;
 const OK: i32 = 0;
 const REGRESSED: i32 = 3;
-const UNCLEAR: i32 = 4;
-const BLIND: i32 = 5;
+const INCONCLUSIVE: i32 = 4;
+const LOW_RESOLUTION: i32 = 5;
 
-/// Samples of one metric in one session: value and count.
+/// The samples of one metric in one session: value and count.
 type Samples = BTreeMap<u64, u64>;
 
-/// What is made of the sorted samples of a metric.
+/// Changes the sorted samples of a metric.
 type Change = fn(&mut Vec<f64>);
 
-/// A run as it is made up.
+/// Describes a generated run.
 #[derive(Clone)]
 struct Side {
     seed: u64,
     metrics: usize,
     replicates: usize,
     samples: usize,
-    /// The standard deviation of samples, as a share of the level.
+    /// The standard deviation of samples, as a share of the metric's level.
     scatter: f64,
-    /// The standard deviation between replicates, and of what a whole session shares.
+    /// The standard deviation between replicates of a metric, as a share.
     between: f64,
+    /// The standard deviation between sessions, shared by all their metrics, as a share.
     session: f64,
-    /// How much everything but the clock costs, and the clock.
+    /// The cost of every metric except the clock, relative to the base.
     factor: f64,
+    /// The cost of reading the clock, relative to the base.
     clock: f64,
-    /// What is made of the sorted samples of each metric.
+    /// Changes the sorted samples of each metric.
     change: Change,
+    /// The cost of the first operation, relative to the base.
     cold: f64,
     /// A session that does not measure the clock.
     clockless: Option<usize>,
@@ -60,7 +63,7 @@ const SIDE: Side = Side {
     clockless: None,
 };
 
-/// Noise with the mean 0 and the standard deviation 1.
+/// Normal noise with mean 0 and standard deviation 1.
 fn normal(random: &mut fastrand::Rng) -> f64 {
     let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.f64()).cos()
@@ -133,7 +136,7 @@ impl Side {
         }
         let mut samples = Samples::new();
         for value in values {
-            // In steps, so that the streams stay short.
+            // Rounded to keep the streams short.
             *samples
                 .entry((value / 20.0).round() as u64 * 20)
                 .or_insert(0) += 1;
@@ -187,7 +190,7 @@ impl Side {
     }
 }
 
-/// A folder with the two sides, and the program.
+/// Runs the tool in a folder with both sides.
 struct Bed(tempfile::TempDir);
 
 impl Bed {
@@ -224,13 +227,14 @@ impl Seen {
         self
     }
 
-    /// That the gate says that the processor's speed changed by about so many per cent.
+    /// Asserts that the gate reports a change of the processor's speed of about this percentage.
     fn changed_speed(&self, percent: f64) -> &Self {
         let flat = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let told = flat.split_once("the processor's speed changed by ");
-        let told = told.and_then(|(_, rest)| rest.split_once(" %")?.0.parse().ok());
-        let told: f64 = told.unwrap_or_else(|| panic!("no change of speed in:\n{}", self.text));
-        assert!((told / percent - 1.0).abs() < 0.05, "{told}");
+        let reported = flat.split_once("the processor's speed changed by ");
+        let reported = reported.and_then(|(_, rest)| rest.split_once(" %")?.0.parse().ok());
+        let reported: f64 =
+            reported.unwrap_or_else(|| panic!("no change of speed in:\n{}", self.text));
+        assert!((reported / percent - 1.0).abs() < 0.05, "{reported}");
         self
     }
 
@@ -244,7 +248,7 @@ impl Seen {
         self
     }
 
-    /// How many metrics have this verdict, by the tally.
+    /// The number of metrics with this verdict, read from the tally line.
     fn count(&self, verdict: &str) -> usize {
         let tally = self
             .text
@@ -275,7 +279,7 @@ fn gate(base: &Side, new: &Side, more: &[&str]) -> Seen {
 }
 
 #[test]
-fn everything_doubled_is_found_with_the_replicates_of_a_quick_run() {
+fn quick_run_finds_that_everything_doubled() {
     let base = Side {
         metrics: 300,
         replicates: 7,
@@ -291,7 +295,7 @@ fn everything_doubled_is_found_with_the_replicates_of_a_quick_run() {
 }
 
 #[test]
-fn three_replicates_find_nothing_and_do_not_pass() {
+fn three_replicates_detect_nothing_and_do_not_pass() {
     let base = Side {
         replicates: 3,
         samples: 30,
@@ -302,12 +306,12 @@ fn three_replicates_find_nothing_and_do_not_pass() {
         ..base.again()
     };
     let seen = gate(&base, &new, &[]);
-    seen.exits(BLIND)
+    seen.exits(LOW_RESOLUTION)
         .says("no change of any size could have been found")
         .says("4 replicates on each side are enough (--runs 4)");
     // Unchanged runs of three replicates do not pass either.
-    gate(&base, &base.again(), &[]).exits(BLIND);
-    // With four, they do, and everything doubled is found.
+    gate(&base, &base.again(), &[]).exits(LOW_RESOLUTION);
+    // Four replicates do, and a doubled cost is found.
     let base = Side {
         replicates: 4,
         ..base
@@ -322,35 +326,41 @@ fn three_replicates_find_nothing_and_do_not_pass() {
 }
 
 #[test]
-fn a_change_of_speed_is_a_finding_of_its_own() {
+fn changes_of_cpu_speed_are_reported_separately() {
     let everything = Side {
         factor: 2.0,
         clock: 2.0,
         ..SIDE.again()
     };
     let seen = gate(&SIDE, &everything, &[]);
-    seen.exits(UNCLEAR).changed_speed(100.0).says("kernmark ab");
+    seen.exits(INCONCLUSIVE)
+        .changed_speed(100.0)
+        .says("kernmark ab");
     let some = Side {
         factor: 1.05,
         clock: 1.035,
         ..SIDE.again()
     };
-    gate(&SIDE, &some, &[]).exits(UNCLEAR).changed_speed(3.5);
-    // Accepted, it passes, and the report says what could have been found.
+    gate(&SIDE, &some, &[])
+        .exits(INCONCLUSIVE)
+        .changed_speed(3.5);
+    // If it is accepted the gate passes, and the report states the resolution.
     gate(&SIDE, &some, &["--accept-speed"])
         .exits(OK)
         .says("with 80 % probability half of the medians show");
-    gate(&SIDE, &some, &["--accept-speed=2"]).exits(UNCLEAR);
-    gate(&SIDE, &everything, &["--accept-speed"]).exits(UNCLEAR);
+    gate(&SIDE, &some, &["--accept-speed=2"]).exits(INCONCLUSIVE);
+    gate(&SIDE, &everything, &["--accept-speed"]).exits(INCONCLUSIVE);
     let alone = Side {
         clock: 1.5,
         ..SIDE.again()
     };
-    gate(&SIDE, &alone, &[]).exits(UNCLEAR).changed_speed(50.0);
-    // Any change of speed cannot be accepted.
+    gate(&SIDE, &alone, &[])
+        .exits(INCONCLUSIVE)
+        .changed_speed(50.0);
+    // The accepted change of speed has an upper bound.
     let refused = gate(&SIDE, &alone, &["--accept-speed=80"]);
     assert_eq!(refused.status, 2, "{}", refused.text);
-    // What changed by far more than the speed did is found all the same.
+    // A change much larger than that of the speed is still found.
     let both = Side {
         factor: 2.0,
         clock: 1.035,
@@ -360,7 +370,7 @@ fn a_change_of_speed_is_a_finding_of_its_own() {
 }
 
 #[test]
-fn a_session_without_its_clock_changes_no_verdict() {
+fn sessions_without_clock_are_left_out() {
     let new = Side {
         factor: 1.05,
         clock: 1.05,
@@ -372,14 +382,14 @@ fn a_session_without_its_clock_changes_no_verdict() {
         ..new
     };
     let part = gate(&SIDE, &lost, &[]);
-    whole.exits(UNCLEAR);
-    part.exits(UNCLEAR)
+    whole.exits(INCONCLUSIVE);
+    part.exits(INCONCLUSIVE)
         .says("1 session left out of the test (0 of the base, 1 of the new side)");
     assert_eq!(whole.count("regressed"), 0);
     assert_eq!(part.count("regressed"), 0);
 }
 
-/// The samples from a share of them on cost so many times as much.
+/// Multiplies the samples above the quantile `from`.
 fn scale(values: &mut [f64], from: f64, factor: f64) {
     let from = (from * values.len() as f64).round() as usize;
     for value in &mut values[from..] {
@@ -388,7 +398,7 @@ fn scale(values: &mut [f64], from: f64, factor: f64) {
 }
 
 #[test]
-fn tails_and_first_operations_are_judged_and_named() {
+fn changes_of_tails_and_cold_starts_are_found_and_named() {
     let changes: [(&str, Change, f64); 4] = [
         ("p99", |values| scale(values, 0.985, 2.0), 1.0),
         ("cold", |_| (), 10.0),
@@ -404,21 +414,21 @@ fn tails_and_first_operations_are_judged_and_named() {
         let seen = gate(&SIDE, &new, &[]);
         assert_eq!(seen.exits(REGRESSED).count("regressed"), 60, "{name}");
         seen.says(&format!(" {name} "));
-        // The median did not change, so a gate of medians alone lets it pass, and says so.
+        // The median did not change, so a gate on medians passes, and says what it did not judge.
         let seen = gate(&SIDE, &new, &["--only", "p50"]);
         seen.exits(OK).says("nothing beyond p50 was judged");
     }
 }
 
 #[test]
-fn more_scatter_is_not_equivalent() {
+fn larger_variance_is_not_equivalent() {
     let deviation = Side {
         change: |values| change_by(values, 3.0),
         ..SIDE.again()
     };
     gate(&SIDE, &deviation, &[]).exits(REGRESSED).says(" p90 ");
-    // A variance three times as much moves p90 by less than its margin: told, and not equivalent
-    // beyond the median.
+    // Three times the variance changes p90 by less than its margin. The report notes that, and
+    // calls only the median equivalent.
     let variance = Side {
         change: |values| change_by(values, 3.0_f64.sqrt()),
         ..SIDE.again()
@@ -426,7 +436,7 @@ fn more_scatter_is_not_equivalent() {
     let seen = gate(&SIDE, &variance, &[]);
     seen.exits(OK)
         .says("equivalent up to p50")
-        .says("beyond chance, within the margin")
+        .says("significant, but within the margin")
         .never_says("equivalent up to p9");
 }
 
@@ -438,7 +448,7 @@ fn change_by(values: &mut [f64], factor: f64) {
 }
 
 #[test]
-fn what_samples_cannot_show_is_said() {
+fn report_says_which_percentiles_were_judged() {
     let rare: Change = |values| scale(values, 0.999, 100.0);
     let few = Side {
         change: rare,
@@ -500,28 +510,28 @@ fn copies_of_a_session_count_once() {
         "regression",
     ]));
     by_copying
-        .exits(BLIND)
+        .exits(LOW_RESOLUTION)
         .says("3 against 3 replicates")
         .says("6 sessions are copies");
     let by_joining = seen(&bed.run(&["compare", "b.km", "n.km", "--fail-on", "regression"]));
     by_joining
-        .exits(BLIND)
+        .exits(LOW_RESOLUTION)
         .says("3 against 3 replicates")
         .says("6 sessions are copies");
-    // The same run on both sides is no copy.
+    // The same run on both sides is not a copy.
     let same = seen(&bed.run(&["compare", "b1.km", "b2.km"]));
     same.exits(OK).never_says("copies");
     seen(&bed.run(&["show", "b.km"])).says("6 sessions are copies");
 }
 
 #[test]
-fn a_coarse_gate_does_not_pass() {
+fn gate_with_low_resolution_does_not_pass() {
     let noisy = Side {
         between: 0.15,
         ..SIDE
     };
     gate(&noisy, &noisy.again(), &[])
-        .exits(BLIND)
+        .exits(LOW_RESOLUTION)
         .says("10 % was asked for (--resolution)")
         .says("replicates on each side are enough");
     gate(&noisy, &noisy.again(), &["--resolution", "60"]).exits(OK);
@@ -533,8 +543,8 @@ fn a_coarse_gate_does_not_pass() {
 }
 
 #[test]
-fn inconclusive_looks_at_the_median_unless_more_is_asked_for() {
-    // First operations that scatter so much that nothing can be said of them.
+fn only_inconclusive_medians_fail_the_gate_by_default() {
+    // First operations that are too noisy for a verdict.
     let wild = |seed| Side {
         seed,
         change: |values| {
@@ -558,12 +568,12 @@ fn inconclusive_looks_at_the_median_unless_more_is_asked_for() {
         seen(&bed.run(&[&fixed, more].concat()))
     };
     gate(&[]).exits(OK);
-    gate(&["--only", "p50,cold", "--resolution", "100"]).exits(UNCLEAR);
+    gate(&["--only", "p50,cold", "--resolution", "100"]).exits(INCONCLUSIVE);
 }
 
 #[test]
-fn real_samples_behind_a_coarse_clock_are_not_called_equal_when_they_are_not() {
-    // One session of a real run: 500 samples of 33 operations, by a counter of 2.3 GHz.
+fn coarse_clocks_do_not_make_real_changes_equivalent() {
+    // One session of a real run: 500 samples of 33 operations, measured with a 2.3 GHz counter.
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/real.km");
     let real = session::read(&fs::read(file).unwrap());
     assert!(real.metrics.len() > 20);
@@ -590,15 +600,15 @@ fn real_samples_behind_a_coarse_clock_are_not_called_equal_when_they_are_not() {
         }
     }
     println!("1 % behind coarse clocks: {decided:?}");
-    // At 25 MHz long operations still show it; at 1 MHz most do not.
+    // At 25 MHz, long operations still show the change; at 1 MHz most do not.
     assert!(
         decided.contains_key(&(25_000_000, "regressed".to_owned())),
         "{decided:?}"
     );
 }
 
-/// The samples of a real run as a clock of this frequency would have shown them, each session of
-/// them made into ten: `factor` times as long, with stamps of any phase or all of one.
+/// The samples of a real run, `factor` times as long, as a clock of this frequency would measure
+/// them. Repeats the session ten times. The phase of time stamps is random, or fixed if `locked`.
 fn coarse(
     real: &kernmark::stream::run::Run,
     hz: u64,

@@ -203,7 +203,7 @@ pub(super) fn compare(arguments: &Arguments) -> Outcome {
     };
     let sides = [base.origin, new.origin];
     let mut comparison = compared(&sides, &arguments.judging);
-    comparison.name_both(&pairs);
+    comparison.use_published_names(&pairs);
     match (&base.figures, &new.figures) {
         (Some(from), Some(to)) => {
             comparison.add_improvements();
@@ -295,7 +295,7 @@ fn status(objection: &Objection) -> u8 {
         Objection::Incomparable(_)
         | Objection::Missing(_)
         | Objection::Nothing
-        | Objection::Blind { .. } => exit::INCOMPARABLE,
+        | Objection::LowResolution { .. } => exit::INCOMPARABLE,
     }
 }
 

@@ -13,8 +13,8 @@ use crate::{export, report};
 pub(super) fn coverage(of: &Reference, filters: &[String], format: Format) -> Outcome {
     let figures = of.figures().map_err(Failure::Failed)?;
     let counterparts = reference::counterparts().map_err(Failure::Failed)?;
-    let all = coverage::of(of.suite(), &figures, &counterparts);
-    let benchmarks = coverage::pick(all, filters).map_err(Failure::Usage)?;
+    let all = coverage::benchmarks(of.suite(), &figures, &counterparts);
+    let benchmarks = coverage::select(all, filters).map_err(Failure::Usage)?;
     let text = match format {
         Format::Table => report::coverage::table(&benchmarks, &style()),
         Format::Json => export::json::coverage(&of.to_string(), &benchmarks),

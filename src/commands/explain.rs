@@ -11,7 +11,7 @@ use super::input::{path_or_latest, read_run};
 use super::output::{print, style};
 use super::{reference as published, Failure, Outcome};
 use crate::files::reference::{self, Figure, Reference};
-use crate::judge::explain::{self, Composition, Explanation, Measured, Piece};
+use crate::judge::explain::{self, Composition, CostPart, Explanation, Measured};
 use crate::report::explain::Origin;
 use crate::stream::filter;
 use crate::stream::run::{Fact, Run};
@@ -124,7 +124,7 @@ fn of_dataset(
         .find(|f| f.dataset == dataset.name && f.name() == id);
     let about = own.map_or_else(String::new, |figure| figure.title.clone());
     figures.retain(|figure| {
-        let is_part = |piece: &Piece| {
+        let is_part = |piece: &CostPart| {
             piece.metric == figure.name()
                 && *piece.dataset.as_ref().unwrap_or(&dataset.name) == figure.dataset
         };
@@ -151,7 +151,7 @@ fn pieces(
     target: &str,
     id: &str,
     ids: &[&str],
-) -> Result<Vec<Piece>, Failure> {
+) -> Result<Vec<CostPart>, Failure> {
     if let Some(pieces) = explain::parts(compositions, target, id) {
         return Ok(pieces);
     }
@@ -172,7 +172,7 @@ fn pieces(
 }
 
 /// The command that measures a metric and its parts.
-fn command(id: &str, pieces: &[Piece], target: Option<&str>) -> String {
+fn command(id: &str, pieces: &[CostPart], target: Option<&str>) -> String {
     let mut words = vec!["kernmark run".to_owned()];
     if let Some(target) = target.filter(|target| *target != "linux") {
         words.push(format!("--on '{target}'"));

@@ -19,9 +19,9 @@ use crate::judge::budget::{Finding, Judgement};
 use crate::judge::compare::{
     Basis, Compared, Comparison, Conditions, Judged, Side, Speed, Verdict,
 };
-use crate::judge::conditions::Condition;
+use crate::judge::conditions::ConditionKind;
 use crate::judge::coverage::Benchmark;
-use crate::judge::explain::{Explanation, Reading, Reckoning};
+use crate::judge::explain::{ClockAccounting, Explanation, ResidualVerdict};
 use crate::judge::gate::Ruling;
 use crate::judge::matrix::{Cell, Column, Matrix};
 use crate::judge::plan::{Need, Plan};
@@ -74,14 +74,14 @@ fn budget(judgement: &Judgement) -> String {
         line(&json!({
             "id": check.id,
             "figure": check.figure.name(),
-            "unit": check.limit.measure.unit().of_figures(),
+            "unit": check.limit.unit.clock_unit().of_figures(),
             "limit": check.limit.value(),
             "value": check.value,
             "low": check.interval.map(|(low, _)| low),
             "high": check.interval.map(|(_, high)| high),
             "batch": check.batch,
             "finding": check.finding.name(),
-            "close": check.is_close(),
+            "close": check.is_borderline(),
             "reason": reason,
             "why": check.why,
         }))
@@ -89,7 +89,7 @@ fn budget(judgement: &Judgement) -> String {
     format!(
         "{{\n\"file\": {},\n\"elsewhere\": {},\n\"limits\": {}\n}}",
         line(&judgement.file),
-        line(&judgement.elsewhere),
+        line(&judgement.other_targets),
         list(limits)
     )
 }
@@ -210,9 +210,9 @@ fn comparison_parts(
     });
     let differences = comparison.differences.iter().map(|difference| {
         line(&json!({
-            "of": match difference.of {
-                Condition::Machine => "machine",
-                Condition::Configuration => "configuration",
+            "of": match difference.kind {
+                ConditionKind::Machine => "machine",
+                ConditionKind::Configuration => "configuration",
             },
             "name": difference.name,
             "base": difference.base,
@@ -312,7 +312,7 @@ pub fn plan(plan: &Plan, pilot: &str) -> String {
             "sampling": estimate.map(|e| e.sampling),
             "finds": estimate.and_then(|e| e.finds),
             "to_find": metric.to_find().flatten(),
-            "to_show_none": estimate.and_then(|e| e.to_show_none),
+            "to_show_none": estimate.and_then(|e| e.to_show_equivalence),
             "samples_to_find": estimate.and_then(|e| e.samples),
         }))
     });
@@ -375,7 +375,7 @@ impl<'a> ComparedOut<'a> {
             equivalent_to: metric.scope.equivalent_to.map(Quantity::key),
             batch: Some(metric.scope.batch).filter(|batch| *batch > 0),
             improvement: metric.improvement,
-            elsewhere: metric.elsewhere.as_ref().map(|elsewhere| {
+            elsewhere: metric.published_name.as_ref().map(|elsewhere| {
                 let note = Some(&elsewhere.note).filter(|note| !note.is_empty());
                 json!({ "name": elsewhere.name, "note": note })
             }),
@@ -495,17 +495,17 @@ pub fn figures(of: &Dataset, figures: &[Figure]) -> String {
 /// unit of the metric.
 #[must_use]
 pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
-    let parts = of.shares.iter().map(|share| {
+    let parts = of.parts.iter().map(|share| {
         let contribution = share.contribution();
         line(&json!({
-            "count": figure(share.piece.count),
-            "id": share.piece.metric,
-            "dataset": share.piece.dataset,
+            "count": figure(share.part.count),
+            "id": share.part.metric,
+            "dataset": share.part.dataset,
             "value": share.value.map(figure),
             "contribution": contribution.map(figure),
             "percent": contribution.and_then(|value| of.percent(value)),
             "reason": share.reason,
-            "why": share.piece.why,
+            "why": share.part.why,
         }))
     });
     let end = |interval: Option<(f64, f64)>, end: fn((f64, f64)) -> f64| interval.map(end);
@@ -515,24 +515,24 @@ pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
         "high": end(of.residual_interval, |(_, high)| high),
         "percent": of.percent(of.residual),
         "replicates": of.replicates,
-        "reading": match of.reading() {
-            Reading::Unmeasured => "unmeasured",
-            Reading::Noise => "noise",
-            Reading::Rest => "rest",
-            Reading::Exceeded => "exceeded",
+        "reading": match of.residual_verdict() {
+            ResidualVerdict::Unmeasured => "unmeasured",
+            ResidualVerdict::Noise => "noise",
+            ResidualVerdict::Rest => "rest",
+            ResidualVerdict::Exceeded => "exceeded",
         },
     });
     let clock = match of.clock {
-        Reckoning::Net => Some("net"),
-        Reckoning::Gross => Some("gross"),
-        Reckoning::Published => None,
+        ClockAccounting::Net => Some("net"),
+        ClockAccounting::Gross => Some("gross"),
+        ClockAccounting::Published => None,
     };
     document(&[
         ("id", line(&of.id)),
         ("of", line(&origin.of)),
         ("unit", line(&of.unit)),
         ("clock", line(&clock)),
-        ("measured", line(&figure(of.whole))),
+        ("measured", line(&figure(of.cost))),
         ("low", line(&end(of.interval, |(low, _)| low))),
         ("high", line(&end(of.interval, |(_, high)| high))),
         ("parts", list(parts)),

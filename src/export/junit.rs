@@ -115,11 +115,15 @@ fn compared(comparison: &Comparison, sides: &[Origin; 2], gate: &Gate) -> Suite 
         })
         .collect();
     let objections = gate.rule(comparison).objections.into_iter();
-    cases.extend(objections.filter(Objection::is_blindness).map(|objection| {
-        let name = "the gate can judge".to_owned();
-        let what = compare::objection_text(&objection);
-        Case::error("compare.gate", name, objection.name(), what)
-    }));
+    cases.extend(
+        objections
+            .filter(Objection::could_not_judge)
+            .map(|objection| {
+                let name = "the gate can judge".to_owned();
+                let what = compare::objection_text(&objection);
+                Case::error("compare.gate", name, objection.name(), what)
+            }),
+    );
     let metrics = comparison.metrics.iter();
     cases.extend(metrics.map(|metric| Case::of(metric, gate)));
     Suite {
@@ -147,7 +151,7 @@ fn limits(judgement: &Judgement) -> Suite {
                     }
                 },
                 figures: std::iter::once(figures)
-                    .chain(check.is_close().then(|| budget::CLOSE.to_owned()))
+                    .chain(check.is_borderline().then(|| budget::CLOSE.to_owned()))
                     .chain(check.why.clone())
                     .collect(),
             }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Absolute limits: what a metric may cost at most, whatever it cost before.
+//! Budgets: absolute limits for the cost of a metric.
 //!
-//! A budget is a file that people write (TOML, described in `doc/ci.md`). Every limit is judged by
-//! a value that was measured; what cannot be judged is [`Finding::Inconclusive`], never passed.
+//! A budget file (TOML, described in `doc/ci.md`) and a run come in; a [`Judgement`] goes out. Each
+//! limit is compared with a measured value. A limit that cannot be judged is
+//! [`Finding::Inconclusive`] and never passes.
 
 use std::fmt;
 
@@ -19,10 +20,10 @@ use crate::stream::filter;
 use crate::stream::run::{Run, Unit};
 use crate::target::description::{line_number, locate_error};
 
-/// The target of a run that names none: the machine that ran the tool.
+/// The target of a run that names none: the machine on which the tool ran.
 const THIS_MACHINE: &str = "linux";
 
-/// The limits of a file.
+/// The limits of a budget file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget {
     file: String,
@@ -31,7 +32,7 @@ pub struct Budget {
 
 #[derive(Clone, Debug, PartialEq)]
 struct Limit {
-    /// Its place, `FILE:LINE`.
+    /// Its position, `FILE:LINE`.
     place: String,
     metric: String,
     target: Option<String>,
@@ -39,23 +40,23 @@ struct Limit {
     most: Vec<(Figure, Amount)>,
 }
 
-/// What of a metric is limited.
+/// The figure of a metric that a limit applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Figure {
     /// The median over replicates.
     Median,
-    /// The median over replicates of their 90th percentile.
+    /// The median over replicates of the 90th percentile.
     P90,
-    /// The same of the 99th percentile.
+    /// The median over replicates of the 99th percentile.
     P99,
-    /// The same of the 99.9th percentile.
+    /// The median over replicates of the 99.9th percentile.
     P999,
-    /// The greatest of all samples.
+    /// The largest of all samples.
     Max,
 }
 
 impl Figure {
-    /// Its name in reports.
+    /// The name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -68,9 +69,9 @@ impl Figure {
     }
 }
 
-/// A unit that a limit is written in.
+/// The unit of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
+pub enum LimitUnit {
     /// Nanoseconds.
     Nanoseconds,
     /// Microseconds.
@@ -83,77 +84,77 @@ pub enum Measure {
     Instructions,
 }
 
-impl Measure {
-    const ALL: [Measure; 5] = [
-        Measure::Nanoseconds,
-        Measure::Microseconds,
-        Measure::Milliseconds,
-        Measure::Seconds,
-        Measure::Instructions,
+impl LimitUnit {
+    const ALL: [LimitUnit; 5] = [
+        LimitUnit::Nanoseconds,
+        LimitUnit::Microseconds,
+        LimitUnit::Milliseconds,
+        LimitUnit::Seconds,
+        LimitUnit::Instructions,
     ];
 
-    /// As it is written in a budget.
+    /// The name in a budget file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Measure::Nanoseconds => "ns",
-            Measure::Microseconds => "us",
-            Measure::Milliseconds => "ms",
-            Measure::Seconds => "s",
-            Measure::Instructions => "instructions",
+            LimitUnit::Nanoseconds => "ns",
+            LimitUnit::Microseconds => "us",
+            LimitUnit::Milliseconds => "ms",
+            LimitUnit::Seconds => "s",
+            LimitUnit::Instructions => "instructions",
         }
     }
 
-    /// Nanoseconds, or instructions, in one of it.
+    /// The size of the unit in nanoseconds, or in instructions.
     #[must_use]
     pub fn factor(self) -> f64 {
         match self {
-            Measure::Nanoseconds | Measure::Instructions => 1.0,
-            Measure::Microseconds => 1e3,
-            Measure::Milliseconds => 1e6,
-            Measure::Seconds => 1e9,
+            LimitUnit::Nanoseconds | LimitUnit::Instructions => 1.0,
+            LimitUnit::Microseconds => 1e3,
+            LimitUnit::Milliseconds => 1e6,
+            LimitUnit::Seconds => 1e9,
         }
     }
 
-    /// What a clock must count so that it can be compared with this.
+    /// What a clock must count to be compared with this unit.
     #[must_use]
-    pub fn unit(self) -> Unit {
+    pub fn clock_unit(self) -> Unit {
         match self {
-            Measure::Instructions => Unit::Instructions,
+            LimitUnit::Instructions => Unit::Instructions,
             _ => Unit::Cycles,
         }
     }
 }
 
-/// How much is allowed of one operation.
+/// The allowed cost of one operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
-    /// In units of `measure`; not below 0.
+    /// In `unit`; not negative.
     pub number: f64,
-    /// The unit that it is written in.
-    pub measure: Measure,
+    /// The unit as written in the file.
+    pub unit: LimitUnit,
 }
 
 impl Amount {
     /// In nanoseconds or instructions.
     #[must_use]
     pub fn value(self) -> f64 {
-        self.number * self.measure.factor()
+        self.number * self.unit.factor()
     }
 }
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.number, self.measure.name())
+        write!(f, "{} {}", self.number, self.unit.name())
     }
 }
 
 impl std::str::FromStr for Amount {
     type Err = String;
 
-    /// A number and a unit, with or without a blank between them.
+    /// Reads a number and a unit, with or without a space between them.
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = Measure::ALL.map(Measure::name);
+        let names = LimitUnit::ALL.map(LimitUnit::name);
         let (last, others) = names.split_last().expect("there are units");
         let needed = |what: String| {
             let times = others.join(", ");
@@ -169,18 +170,18 @@ impl std::str::FromStr for Amount {
         }
         let number = number.parse().ok().filter(|n: &f64| n.is_finite());
         let Some(number) = number else {
-            return Err(needed(format!("`{text}` does not begin with a number")));
+            return Err(needed(format!("`{text}` does not start with a number")));
         };
-        let known = Measure::ALL.into_iter().find(|m| m.name() == unit);
+        let known = LimitUnit::ALL.into_iter().find(|m| m.name() == unit);
         match known {
-            Some(measure) => Ok(Amount { number, measure }),
+            Some(unit) => Ok(Amount { number, unit }),
             None if unit.is_empty() => Err(needed(format!("`{text}` has no unit"))),
-            None => Err(needed(format!("`{unit}` is no unit"))),
+            None => Err(needed(format!("`{unit}` is not a unit"))),
         }
     }
 }
 
-/// The file, as TOML holds it.
+/// The budget file as TOML.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
@@ -202,17 +203,17 @@ struct Entry {
 }
 
 impl Budget {
-    /// Reads the text of a budget; `file` is what it is called in messages.
+    /// Reads a budget. `file` is its name in messages.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, in which line, and what is allowed there.
+    /// The text is not a valid budget. The message names the line, the problem and what is allowed.
     pub fn parse(file: &str, text: &str) -> Result<Self, String> {
         let document: Document =
             toml::from_str(text).map_err(|error| locate_error(file, text, &error))?;
         if document.limit.is_empty() {
             return Err(format!(
-                "{file}: it holds no limit; one begins with [[limit]] and has a `metric`"
+                "{file}: the budget has no limits; add a [[limit]] with a `metric`"
             ));
         }
         let place = |at: usize| format!("{file}:{}", line_number(text, at));
@@ -226,13 +227,12 @@ impl Budget {
         })
     }
 
-    /// Judges a run by each limit that holds for its target. Where several limit the same figure
-    /// of a metric, the least counts.
+    /// Judges a run by each limit for its target. If several limits apply to the same figure of a
+    /// metric, the lowest counts.
     ///
     /// # Errors
     ///
-    /// A limit for this target names a metric that the run does not know, neither as measured nor
-    /// in its catalog.
+    /// A limit for this target names a metric that the run neither measured nor lists in its catalog.
     pub fn judge(&self, run: &Run) -> Result<Judgement, String> {
         let measured = run.metrics.iter().map(|metric| metric.id.as_str());
         let mut ids: Vec<&str> = measured.collect();
@@ -242,12 +242,12 @@ impl Budget {
             }
         }
         let targets = targets(run);
-        let mut elsewhere: Vec<String> = Vec::new();
+        let mut other_targets: Vec<String> = Vec::new();
         let mut asked: Vec<(usize, Figure, Amount, &Limit)> = Vec::new();
         for limit in &self.limits {
             if let Some(target) = &limit.target {
-                if !targets.iter().any(|of| is_part(target, of)) {
-                    elsewhere.push(target.clone());
+                if !targets.iter().any(|of| covers(target, of)) {
+                    other_targets.push(target.clone());
                     continue;
                 }
             }
@@ -259,19 +259,19 @@ impl Budget {
                 }
             }
             if asked.len() == before {
-                return Err(limit.selects_nothing(&ids));
+                return Err(limit.no_match_error(&ids));
             }
         }
-        // Of equal ones the first counts, so that its reason is the one that is told.
+        // Of equal limits the first counts, so the report shows its reason.
         asked.sort_by(|a, b| {
             let key = |(at, figure, amount, _): &(usize, Figure, Amount, &Limit)| {
-                (*at, *figure, amount.measure.unit() == Unit::Instructions)
+                (*at, *figure, amount.unit.clock_unit() == Unit::Instructions)
             };
             key(a)
                 .cmp(&key(b))
                 .then(a.2.value().total_cmp(&b.2.value()))
         });
-        asked.dedup_by_key(|(at, figure, amount, _)| (*at, *figure, amount.measure.unit()));
+        asked.dedup_by_key(|(at, figure, amount, _)| (*at, *figure, amount.unit.clock_unit()));
         let values = summary::values(run);
         let checks = asked.into_iter().map(|(at, figure, limit, from)| {
             let of = values.iter().find(|values| values.id == ids[at]);
@@ -294,7 +294,7 @@ impl Budget {
         Ok(Judgement {
             file: self.file.clone(),
             checks: checks.collect(),
-            elsewhere,
+            other_targets,
         })
     }
 }
@@ -330,7 +330,7 @@ impl Limit {
         }
         if most.is_empty() {
             return Err(format!(
-                "{place}: it limits nothing; give at least one of {keys}"
+                "{place}: the limit sets no value; add at least one of {keys}"
             ));
         }
         Ok(Limit {
@@ -342,22 +342,22 @@ impl Limit {
         })
     }
 
-    fn selects_nothing(&self, ids: &[&str]) -> String {
+    fn no_match_error(&self, ids: &[&str]) -> String {
         let Limit { place, metric, .. } = self;
         let is_start = ids.iter().any(|id| filter::matches(metric, id));
         let hint = if is_start {
-            format!("; `{metric}*` is all that begins so")
+            format!("; `{metric}*` selects all that start with it")
         } else {
             filter::verify(std::slice::from_ref(metric), ids)
                 .err()
                 .and_then(|why| Some(why[why.find("; did you mean")?..].to_owned()))
                 .unwrap_or_default()
         };
-        format!("{place}: the run knows no metric `{metric}`{hint}")
+        format!("{place}: the run has no metric `{metric}`{hint}")
     }
 }
 
-/// Whether a limit is one of this metric: `pattern` is its id or, with `*` or `?`, a glob.
+/// Whether `pattern` selects a metric: it is the id, or a glob if it contains `*` or `?`.
 fn selects(pattern: &str, id: &str) -> bool {
     if pattern.contains(['*', '?']) {
         filter::matches(pattern, id)
@@ -366,13 +366,13 @@ fn selects(pattern: &str, id: &str) -> bool {
     }
 }
 
-/// Whether `part` is a target, or such a target with its board and options left out.
-fn is_part(part: &str, target: &str) -> bool {
+/// Whether `part` is a target, or that target without its board and options.
+fn covers(part: &str, target: &str) -> bool {
     let rest = target.strip_prefix(part);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ',']))
 }
 
-/// What a run was made of, as `--on` names it.
+/// The targets that a run measured, as `--on` names them.
 fn targets(run: &Run) -> Vec<&str> {
     let named = run.host.iter().filter(|fact| fact.name == "target");
     let mut targets: Vec<&str> = named.map(|fact| fact.value.as_str()).collect();
@@ -383,19 +383,19 @@ fn targets(run: &Run) -> Vec<&str> {
     targets
 }
 
-/// What became of one limit.
+/// The result of one limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// The value is the limit or less.
+    /// The value does not exceed the limit.
     Within,
-    /// The value is more.
+    /// The value exceeds the limit.
     Over,
-    /// There is no value to judge by; why, not yet safe to show.
+    /// There is no value to judge, for this reason (untrusted text).
     Inconclusive(String),
 }
 
 impl Finding {
-    /// Its name in reports.
+    /// The name in reports.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -406,49 +406,50 @@ impl Finding {
     }
 }
 
-/// One figure of one metric, judged by one limit.
+/// The check of one figure of one metric against one limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// The metric's id, not yet safe to show.
+    /// The metric's id (untrusted text).
     pub id: String,
-    /// What is limited.
+    /// The figure that is limited.
     pub figure: Figure,
     /// The limit.
     pub limit: Amount,
-    /// What was measured, of one operation: nanoseconds or instructions, as the limit.
+    /// The measured value of one operation, in nanoseconds or instructions like the limit.
     pub value: Option<f64>,
-    /// The interval of that value over replicates ([`order::median_interval`]); `None` of `max`.
+    /// The confidence interval of that value over replicates ([`order::median_interval`]); `None`
+    /// for `max`.
     pub interval: Option<(f64, f64)>,
-    /// Operations that a sample is the mean of; the most, should replicates differ.
+    /// Operations per sample; the largest number if replicates differ.
     pub batch: u64,
-    /// What became of it.
+    /// The result.
     pub finding: Finding,
-    /// Why the limit is there, as the budget says; not yet safe to show.
+    /// Why the limit exists, as the budget says (untrusted text).
     pub why: Option<String>,
 }
 
-/// Why a time cannot be judged.
-const NO_FREQUENCY: &str = "its clock does not say how long a tick is";
+/// Why a time without a known frequency cannot be judged.
+const NO_FREQUENCY: &str = "the frequency of its clock is unknown";
 
 impl Check {
-    /// How far the value lies above the limit, as a share of it; `None` unless it does, infinite
-    /// above a limit of 0.
+    /// How much the value exceeds the limit, as a share of the limit. `None` if it does not exceed
+    /// it; infinite if the limit is 0.
     #[must_use]
     pub fn excess(&self) -> Option<f64> {
         let value = self.value.filter(|_| self.finding == Finding::Over)?;
         Some(value / self.limit.value() - 1.0)
     }
 
-    /// Whether the limit lies in the interval of the value, so that another run may find the
-    /// other way.
+    /// Whether the limit lies within the interval of the value, so another run may have the opposite
+    /// result.
     #[must_use]
-    pub fn is_close(&self) -> bool {
+    pub fn is_borderline(&self) -> bool {
         let limit = self.limit.value();
         let holds = |(low, high): (f64, f64)| low <= limit && limit <= high && low < high;
         matches!(self.finding, Finding::Within | Finding::Over) && self.interval.is_some_and(holds)
     }
 
-    /// Finds the value and judges it; an error is why it cannot be judged.
+    /// Determines the value and judges it. The error is the reason why it cannot be judged.
     fn measure(&mut self, run: &Run, of: Option<&Values>) -> Result<Finding, String> {
         let Some(values) = of.filter(|values| values.status == Status::Ok) else {
             return Err(of.map_or_else(
@@ -456,12 +457,12 @@ impl Check {
                 |values| absence(values.status, values.reason),
             ));
         };
-        match (values.unit, self.limit.measure.unit()) {
+        match (values.unit, self.limit.unit.clock_unit()) {
             (Unit::Instructions, Unit::Cycles) => {
-                return Err("it counts instructions and the limit is a time".to_owned())
+                return Err("it counts instructions, but the limit is a time".to_owned())
             }
             (Unit::Cycles, Unit::Instructions) => {
-                return Err("it is a time and the limit counts instructions".to_owned())
+                return Err("it is a time, but the limit is in instructions".to_owned())
             }
             _ => {}
         }
@@ -496,8 +497,8 @@ impl Check {
         self.judge_tail(tail)
     }
 
-    /// The median of the replicates' percentiles, of one operation and of a whole sample; its
-    /// interval is kept.
+    /// The median of the replicates' percentiles, per operation and per sample. Also stores its
+    /// interval.
     fn percentile(
         &mut self,
         run: &Run,
@@ -511,7 +512,7 @@ impl Check {
         });
         let (means, sums): (Vec<f64>, Vec<f64>) = of_replicates.unzip();
         let both = order::median(&means).zip(order::median(&sums));
-        // As in the summary of a run: more than half of the replicates must have it.
+        // As in the summary of a run: more than half of the replicates must have the percentile.
         let both = both.filter(|_| 2 * means.len() > values.replicates.len());
         self.interval = order::median_interval(&means);
         if values.values.is_empty() {
@@ -521,7 +522,7 @@ impl Check {
             let most = values.replicates.iter().map(|one| one.samples()).max();
             let needed = quantity.share().and_then(order::samples_for_quantile);
             format!(
-                "{} needs {} samples in a replicate, there are {}",
+                "{} needs {} samples per replicate, but there are {}",
                 quantity.name(),
                 needed.map_or_else(String::new, count),
                 count(most.unwrap_or(0))
@@ -529,20 +530,20 @@ impl Check {
         })
     }
 
-    /// Judges a tail by what samples show of single operations: one took as long as the mean of
-    /// its batch or longer, none longer than all of its batch.
+    /// Judges a tail by what samples say about single operations. At least one operation took as
+    /// long as the mean of its batch; none took longer than the sum of its batch.
     fn judge_tail(&self, (mean, sum): (f64, f64)) -> Result<Finding, String> {
         let over = self.finding(mean);
         if self.batch == 1 || self.finding(sum) == Finding::Within {
-            // Without batches both are the same.
+            // Without batches, mean and sum are equal.
             return Ok(self.finding(sum));
         }
-        // Of a quantile nothing follows: one slow operation can make a whole batch slow.
+        // A quantile allows no conclusion: one slow operation can make a whole batch slow.
         if self.figure == Figure::Max && over == Finding::Over {
             return Ok(over);
         }
         Err(format!(
-            "a sample is the mean of up to {} operations, so single ones are not seen; limit the median",
+            "a sample is the mean of up to {} operations, which hides single ones; limit the median",
             count(self.batch)
         ))
     }
@@ -556,19 +557,19 @@ impl Check {
     }
 }
 
-/// A run, judged by a budget.
+/// The result of checking a run against a budget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// The budget's file, not yet safe to show.
+    /// The budget file (untrusted text).
     pub file: String,
-    /// Each figure that is limited, in the order of the run's metrics.
+    /// One check per limited figure, in the order of the run's metrics.
     pub checks: Vec<Check>,
-    /// The targets of the limits that are for others, one for each; not yet safe to show.
-    pub elsewhere: Vec<String>,
+    /// The targets of limits that do not apply to this run, one entry per limit (untrusted text).
+    pub other_targets: Vec<String>,
 }
 
 impl Judgement {
-    /// How many findings bear this name ([`Finding::name`]).
+    /// The number of checks with this result ([`Finding::name`]).
     #[must_use]
     pub fn count(&self, name: &str) -> usize {
         let named = |check: &&Check| check.finding.name() == name;
@@ -585,7 +586,7 @@ mod tests {
 
     const HEAD: &str = "[[limit]]\nmetric = \"a.b\"\n";
 
-    /// Replicates of one metric: the batch and the samples of each, in nanoseconds.
+    /// A run: the id, the batch and the samples of each replicate in ns or instructions, per metric.
     fn run(unit: Unit, metrics: &[(&str, u64, &[&[u64]])]) -> Run {
         let hz = if unit == Unit::Cycles {
             1_000_000_000
@@ -651,7 +652,7 @@ mod tests {
     }
 
     #[test]
-    fn each_figure_is_judged_by_its_value() {
+    fn each_figure_is_compared_with_its_limit() {
         use Finding::{Over, Within};
         let samples: Vec<u64> = (1..=3000).collect();
         let run = run(Unit::Cycles, &[("a.b", 1, &[&samples, &samples])]);
@@ -673,11 +674,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_judged_is_never_passed() {
+    fn unjudged_limits_never_pass() {
         let few = run(Unit::Cycles, &[("a.b", 1, &[&[5; 100]])]);
         assert_eq!(
             reason("p99 = \"1 s\"", &few),
-            "p99 needs 299 samples in a replicate, there are 100"
+            "p99 needs 299 samples per replicate, but there are 100"
         );
         assert!(reason("max = \"9 instructions\"", &few).contains("it is a time"));
         let exact = run(Unit::Instructions, &[("a.b", 1, &[&[5; 100]])]);
@@ -698,12 +699,12 @@ mod tests {
         timeless.sessions[0].clock.hz = 0;
         for figure in ["median", "max", "p90"] {
             let why = reason(&format!("{figure} = \"1 s\""), &timeless);
-            assert!(why.contains("how long a tick is"), "{figure}: {why}");
+            assert!(why.contains("frequency of its clock"), "{figure}: {why}");
         }
     }
 
     #[test]
-    fn of_batches_only_what_follows_for_single_operations_counts() {
+    fn batches_are_judged_by_what_they_say_about_single_operations() {
         // 400 batches of 10 operations; means of 100 ns, sums of 1,000 ns.
         let run = run(Unit::Cycles, &[("a.b", 10, &[&[1000; 400]])]);
         assert_eq!(one("max = \"99 ns\"", &run), Finding::Over);
@@ -717,14 +718,14 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_inside_of_the_interval_is_told() {
+    fn limits_within_the_interval_are_borderline() {
         let values: Vec<[u64; 1]> = (95..=105).map(|v| [v]).collect();
         let values: Vec<&[u64]> = values.iter().map(<[u64; 1]>::as_slice).collect();
         let run = run(Unit::Cycles, &[("a.b", 1, &values)]);
         let close = |limit: &str| {
             let judgement = judged(&format!("{HEAD}median = \"{limit} ns\""), &run);
             let check = &judgement.checks[0];
-            (check.is_close(), check.finding.clone())
+            (check.is_borderline(), check.finding.clone())
         };
         assert_eq!(close("99"), (true, Finding::Over));
         assert_eq!(close("101"), (true, Finding::Within));
@@ -733,7 +734,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_of_several_limits_counts_and_an_id_is_that_metric_alone() {
+    fn the_lowest_limit_counts_and_an_id_selects_one_metric() {
         let samples: [&[u64]; 1] = [&[100]];
         let run = run(
             Unit::Cycles,
@@ -771,20 +772,20 @@ mod tests {
         };
         assert_eq!(
             nothing("a"),
-            "b.toml:2: the run knows no metric `a`; `a*` is all that begins so"
+            "b.toml:2: the run has no metric `a`; `a*` selects all that start with it"
         );
         assert!(nothing("a.b.d").ends_with("did you mean a.b.c, a.b?"));
     }
 
     #[test]
-    fn a_limit_holds_for_its_target_with_all_boards_and_variants() {
+    fn limits_apply_to_all_boards_and_variants_of_their_target() {
         let samples: [&[u64]; 1] = [&[100]];
         let mut run = run(Unit::Instructions, &[("a.b", 1, &samples)]);
         let text =
             |target: &str| format!("{HEAD}target = \"{target}\"\nmax = \"9 instructions\"\n");
         let checks = |run: &Run, target: &str| {
             let judgement = judged(&text(target), run);
-            (judgement.checks.len(), judgement.elsewhere)
+            (judgement.checks.len(), judgement.other_targets)
         };
         assert_eq!(checks(&run, "linux"), (1, vec![]));
         assert_eq!(checks(&run, "freertos"), (0, vec!["freertos".to_owned()]));
@@ -798,29 +799,29 @@ mod tests {
         for target in ["linux", "free", "freertos:m3", "freertos:m"] {
             assert_eq!(checks(&run, target).0, 0, "{target}");
         }
-        // What no metric is called matters only where the limit holds.
+        // An unknown metric matters only if the limit applies to the target.
         let text = text("linux").replace("a.b", "none");
-        assert_eq!(judged(&text, &run).elsewhere, ["linux"]);
+        assert_eq!(judged(&text, &run).other_targets, ["linux"]);
     }
 
     #[test]
-    fn what_is_wrong_with_a_budget_is_said_with_its_line() {
+    fn invalid_budgets_are_rejected_with_the_line() {
         for (text, why) in [
-            ("", "b.toml: it holds no limit"),
+            ("", "b.toml: the budget has no limits"),
             ("limit = 5", "b.toml:1:"),
             ("[[limits]]\nmetric = \"a\"", "b.toml:1: unknown field `limits`, expected `limit`"),
             ("\n[[limit]]\nmax = \"1 s\"", "b.toml:2: missing field `metric`"),
             ("[[limit]]\nmetric = \"a\"\nmean = \"1 s\"", "b.toml:3: unknown field `mean`"),
-            ("\n\n[[limit]]\nmetric = \"a\"", "b.toml:3: it limits nothing; give at least one of median, p90, p99, p999, max"),
+            ("\n\n[[limit]]\nmetric = \"a\"", "b.toml:3: the limit sets no value; add at least one of median, p90, p99, p999, max"),
             ("[[limit]]\nmetric = \" \"\nmax = \"1 s\"", "b.toml:2: `metric` is empty"),
             ("[[limit]]\nmetric = \"a\"\ntarget = \"\"\nmax = \"1 s\"", "b.toml:3: `target` is empty"),
             ("[[limit]]\nmetric = \"a\"\nmax = 5", "b.toml:3: invalid type: integer `5`, expected"),
             ("[[limit]]\nmetric = \"a\"\nmax = \"5\"", "b.toml:3: max: `5` has no unit; write a time, such as \"2 us\" (ns, us, ms, s), or \"400 instructions\""),
-            ("[[limit]]\nmetric = \"a\"\nmax = \"5 m\"", "`m` is no unit"),
+            ("[[limit]]\nmetric = \"a\"\nmax = \"5 m\"", "`m` is not a unit"),
             ("[[limit]]\nmetric = \"a\"\np99 = \"-5 us\"", "b.toml:3: p99: `-5 us` is below 0"),
-            ("[[limit]]\nmetric = \"a\"\nmax = \"inf s\"", "does not begin with a number"),
-            ("[[limit]]\nmetric = \"a\"\nmax = \"1.2.3 s\"", "does not begin with a number"),
-            ("[[limit]]\nmetric = \"a\"\nmax = \"\"", "does not begin with a number"),
+            ("[[limit]]\nmetric = \"a\"\nmax = \"inf s\"", "does not start with a number"),
+            ("[[limit]]\nmetric = \"a\"\nmax = \"1.2.3 s\"", "does not start with a number"),
+            ("[[limit]]\nmetric = \"a\"\nmax = \"\"", "does not start with a number"),
             ("[[limit]\n", "b.toml:1:"),
         ] {
             let error = Budget::parse("b.toml", text).unwrap_err();
@@ -831,7 +832,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(
+        fn no_text_panics(
             text in "\\PC{0,60}",
             line in "(\\[\\[limit\\]\\]|metric|target|why|max|p99)?( ?= ?)?\"?([0-9a-z.*?-]{0,12})( ?(us|s|instructions))?\"?",
         ) {
@@ -844,8 +845,8 @@ mod tests {
         }
 
         #[test]
-        fn an_amount_reads_as_it_was_written(number in 0u32..1_000_000, unit in 0usize..5) {
-            let amount = Amount { number: f64::from(number) / 8.0, measure: Measure::ALL[unit] };
+        fn amounts_round_trip(number in 0u32..1_000_000, unit in 0usize..5) {
+            let amount = Amount { number: f64::from(number) / 8.0, unit: LimitUnit::ALL[unit] };
             prop_assert_eq!(amount.to_string().parse(), Ok(amount));
         }
     }

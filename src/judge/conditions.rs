@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The conditions that a run was measured under, and those in which two runs differ.
+//! The conditions of a run, and the conditions in which two runs differ.
+//!
+//! A run comes in; its machine and its configuration go out, or how they differ from those of
+//! another run.
 
 use std::collections::BTreeSet;
 
 use crate::stream::run::{Fact, Run, Session};
 
-/// A condition in which the sides differ.
+/// A condition in which two sides differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Whether it is the machine, which does not matter to counted instructions.
-    pub of: Condition,
-    /// What differs, such as `cpu_model`.
+    /// A difference of the machine does not matter to counted instructions.
+    pub kind: ConditionKind,
+    /// The name of the condition, such as `cpu_model`.
     pub name: &'static str,
-    /// The base's values, not yet safe to show.
+    /// The values of the base (untrusted text).
     pub base: String,
-    /// The new side's.
+    /// The values of the new side (untrusted text).
     pub new: String,
 }
 
-/// What a difference is one of.
+/// What a condition describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Condition {
+pub enum ConditionKind {
     /// The machine and its settings.
     Machine,
     /// How the kernel under test and the agent were built and run.
@@ -29,22 +32,22 @@ pub enum Condition {
 }
 
 impl Difference {
-    /// The difference in words, not yet safe to show.
+    /// The difference in words (untrusted text).
     #[must_use]
     pub fn reason(&self) -> String {
-        let what = match self.of {
-            Condition::Machine => "machine",
-            Condition::Configuration => "configuration",
+        let what = match self.kind {
+            ConditionKind::Machine => "machine",
+            ConditionKind::Configuration => "configuration",
         };
         let Difference {
             name, base, new, ..
         } = self;
-        format!("other {what}: {name} `{base}` is now `{new}`")
+        format!("different {what}: {name} `{base}` is now `{new}`")
     }
 }
 
-/// Facts of the machine that change times: its processor, what virtualises or confines it, and
-/// the settings of its speed.
+/// Facts about the machine that change times: its processor, what virtualises or confines it, and
+/// the settings that change its speed.
 const MACHINE: [&str; 6] = [
     "cpu_model",
     "hypervisor",
@@ -53,76 +56,80 @@ const MACHINE: [&str; 6] = [
     "boost",
     "smt",
 ];
-/// Of these, what is not told is not there.
-const TOLD_IF_THERE: [&str; 2] = ["hypervisor", "container"];
-/// What the tool says of a target that it built.
+/// Facts of the machine that mean "none" if a run does not report them.
+const NONE_UNLESS_REPORTED: [&str; 2] = ["hypervisor", "container"];
+/// Facts that the tool reports about a target that it built.
 const TARGET: [&str; 2] = ["board", "variant"];
-/// What the agent says of how it and its kernel were built.
+/// Facts that the agent reports about how it and its kernel were built.
 const BUILD: [&str; 3] = ["flags", "configuration", "kernel_port"];
 
 type SessionValue = fn(&Session) -> String;
 
-/// A condition of a run and what the run tells of it: nothing, a value, or several.
+/// A condition and the values that a run reports for it: none, one or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stated {
-    /// Whether it is one of the machine.
-    pub of: Condition,
-    /// Its name, such as `cpu_model`.
+pub struct ReportedCondition {
+    /// What the condition describes.
+    pub kind: ConditionKind,
+    /// The name, such as `cpu_model`.
     pub name: &'static str,
-    /// Its values, not yet safe to show.
+    /// The values (untrusted text).
     pub values: BTreeSet<String>,
 }
 
-/// The conditions that matter to a comparison, as a run tells them: those of the machine only
-/// where it is the one that was measured.
+/// The conditions that matter to a comparison. Those of the machine are included only if the tool
+/// ran on the machine that was measured.
 #[must_use]
-pub fn conditions(run: &Run) -> Vec<Stated> {
+pub fn conditions(run: &Run) -> Vec<ReportedCondition> {
     let mut all = Vec::new();
-    let mut state = |of, name, values| all.push(Stated { of, name, values });
-    if !told(&run.host, "cpu_model").is_empty() && run.measures_host_kernel() {
+    let mut report = |kind, name, values| all.push(ReportedCondition { kind, name, values });
+    if !fact_values(&run.host, "cpu_model").is_empty() && run.measures_host_kernel() {
         for name in MACHINE {
-            let mut values = told(&run.host, name);
-            if values.is_empty() && TOLD_IF_THERE.contains(&name) {
+            let mut values = fact_values(&run.host, name);
+            if values.is_empty() && NONE_UNLESS_REPORTED.contains(&name) {
                 values.insert("none".to_owned());
             }
-            state(Condition::Machine, name, values);
+            report(ConditionKind::Machine, name, values);
         }
     }
-    let parts: [(&'static str, SessionValue); 3] = [
+    let session_values: [(&'static str, SessionValue); 3] = [
         ("port", |s| s.port.clone()),
         ("arch", |s| s.arch.clone()),
         ("real-time priority", |s| {
             if s.realtime { "yes" } else { "no" }.to_owned()
         }),
     ];
-    let configuration = Condition::Configuration;
-    for (name, value) in parts {
-        state(
+    let configuration = ConditionKind::Configuration;
+    for (name, value) in session_values {
+        report(
             configuration,
             name,
             run.sessions.iter().map(value).collect(),
         );
     }
     for name in TARGET {
-        state(configuration, name, told(&run.host, name));
+        report(configuration, name, fact_values(&run.host, name));
     }
     for name in BUILD {
-        let values = run.sessions.iter().flat_map(|s| told(&s.facts, name));
-        state(configuration, name, values.collect());
+        let values = run
+            .sessions
+            .iter()
+            .flat_map(|s| fact_values(&s.facts, name));
+        report(configuration, name, values.collect());
     }
     all
 }
 
-/// Conditions in which two runs differ; where a side does not tell, it does not differ.
+/// The conditions in which two runs differ. A condition that one side does not report does not
+/// count as a difference.
 #[must_use]
 pub fn differences(base: &Run, new: &Run) -> Vec<Difference> {
     let text = |values: BTreeSet<String>| Vec::from_iter(values).join("` and `");
     let others = conditions(new);
     let both = conditions(base).into_iter().filter_map(|base| {
         let new = others.iter().find(|new| new.name == base.name)?;
-        let is_told = !base.values.is_empty() && !new.values.is_empty();
-        (is_told && base.values != new.values).then(|| Difference {
-            of: base.of,
+        let is_reported = !base.values.is_empty() && !new.values.is_empty();
+        (is_reported && base.values != new.values).then(|| Difference {
+            kind: base.kind,
             name: base.name,
             base: text(base.values),
             new: text(new.values.clone()),
@@ -131,7 +138,8 @@ pub fn differences(base: &Run, new: &Run) -> Vec<Difference> {
     both.collect()
 }
 
-pub(crate) fn told(facts: &[Fact], name: &str) -> BTreeSet<String> {
+/// The values of all facts with this name, except empty ones.
+pub(crate) fn fact_values(facts: &[Fact], name: &str) -> BTreeSet<String> {
     let named = facts.iter().filter(|fact| fact.name == name);
     named
         .map(|fact| fact.value.clone())

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Which benchmarks of another suite are measured here, by which target, and why others are not.
+//! Which benchmarks of another suite kernmark measures, on which target, and why not the others.
+//!
+//! The figures of a suite and the table of counterparts come in; a list of benchmarks goes out.
 
 use crate::base::number::plural;
 use crate::files::reference::{Counterpart, Figure};
@@ -9,28 +11,28 @@ use crate::stream::filter;
 /// A benchmark of another suite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Benchmark {
-    /// What it is called there.
+    /// The name in that suite.
     pub name: String,
-    /// The metrics that measure the nearest thing, at most one of each target.
+    /// The closest metrics, at most one per target.
     pub measured: Vec<Nearest>,
-    /// Why there is none; empty when there is one.
+    /// Why there is no metric; empty if there is one.
     pub reason: String,
 }
 
-/// A metric that measures the nearest thing.
+/// The metric of a target that is closest to a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nearest {
-    /// The metric.
+    /// The metric's id.
     pub metric: String,
-    /// What measures it.
+    /// The target that measures it.
     pub target: String,
-    /// How the two differ; empty when they do not.
+    /// How it differs from the benchmark; empty if it does not.
     pub note: String,
 }
 
-/// The benchmarks among these figures of a suite, each once, in their order.
+/// The benchmarks of a suite, each once, in the order of the figures.
 #[must_use]
-pub fn of(suite: &str, figures: &[Figure], counterparts: &[Counterpart]) -> Vec<Benchmark> {
+pub fn benchmarks(suite: &str, figures: &[Figure], counterparts: &[Counterpart]) -> Vec<Benchmark> {
     let mut benchmarks: Vec<Benchmark> = Vec::new();
     for figure in figures {
         if benchmarks.iter().any(|one| one.name == figure.benchmark) {
@@ -58,12 +60,12 @@ pub fn of(suite: &str, figures: &[Figure], counterparts: &[Counterpart]) -> Vec<
     benchmarks
 }
 
-/// Those that a filter selects, by their own name or by that of a metric.
+/// Selects benchmarks by their own name or by that of a metric. No filter selects all.
 ///
 /// # Errors
 ///
-/// A filter that selects nothing, with the names that are nearest to it.
-pub fn pick(benchmarks: Vec<Benchmark>, filters: &[String]) -> Result<Vec<Benchmark>, String> {
+/// A filter matches nothing. The message suggests similar names.
+pub fn select(benchmarks: Vec<Benchmark>, filters: &[String]) -> Result<Vec<Benchmark>, String> {
     let names = |one: &Benchmark| -> Vec<String> {
         let metrics = one.measured.iter().map(|nearest| nearest.metric.clone());
         metrics.chain([one.name.clone()]).collect()
@@ -71,17 +73,18 @@ pub fn pick(benchmarks: Vec<Benchmark>, filters: &[String]) -> Result<Vec<Benchm
     let all: Vec<String> = benchmarks.iter().flat_map(names).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     filter::verify(filters, &all)?;
-    let picked = |one: &Benchmark| {
+    let is_selected = |one: &Benchmark| {
         let names = names(one);
         filters.is_empty()
             || filters
                 .iter()
                 .any(|filter| names.iter().any(|name| filter::matches(filter, name)))
     };
-    Ok(benchmarks.into_iter().filter(picked).collect())
+    Ok(benchmarks.into_iter().filter(is_selected).collect())
 }
 
-/// How many there are, are measured, by which target, and have no counterpart.
+/// A summary: how many benchmarks there are, how many each target measures, and how many have no
+/// counterpart.
 #[must_use]
 pub fn tally(benchmarks: &[Benchmark]) -> String {
     let mut targets: Vec<(&str, usize)> = Vec::new();
@@ -108,7 +111,7 @@ pub fn tally(benchmarks: &[Benchmark]) -> String {
     )
 }
 
-/// The notes and reasons of the benchmarks, each once, in the order in which they come.
+/// The notes and reasons of the benchmarks, each once, in order.
 #[must_use]
 pub fn notes(benchmarks: &[Benchmark]) -> Vec<&str> {
     let mut notes: Vec<&str> = Vec::new();
@@ -145,11 +148,11 @@ mod tests {
              zircon,s.u,linux,wrong,\n",
         )
         .unwrap();
-        of("zephyr", &figures, &counterparts)
+        super::benchmarks("zephyr", &figures, &counterparts)
     }
 
     #[test]
-    fn each_benchmark_comes_once_with_all_its_counterparts() {
+    fn each_benchmark_is_listed_once_with_all_its_counterparts() {
         let all = benchmarks();
         let metrics: Vec<usize> = all.iter().map(|one| one.measured.len()).collect();
         assert_eq!(metrics, [2, 1, 0]);
@@ -166,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_selects_by_either_name() {
-        let picked = |filter: &str| {
-            let all = pick(benchmarks(), &[filter.to_owned()]).unwrap();
+    fn filters_match_both_names() {
+        let selected = |filter: &str| {
+            let all = select(benchmarks(), &[filter.to_owned()]).unwrap();
             all.into_iter().map(|one| one.name).collect::<Vec<_>>()
         };
-        assert_eq!(picked("s.u"), ["s.k", "s.u"]);
-        assert_eq!(picked("only"), ["only.there"]);
-        assert!(pick(benchmarks(), &["nothing".to_owned()]).is_err());
-        assert_eq!(pick(benchmarks(), &[]).unwrap().len(), 3);
+        assert_eq!(selected("s.u"), ["s.k", "s.u"]);
+        assert_eq!(selected("only"), ["only.there"]);
+        assert!(select(benchmarks(), &["nothing".to_owned()]).is_err());
+        assert_eq!(select(benchmarks(), &[]).unwrap().len(), 3);
     }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the cost of a metric is made of: parts that are metrics of their own, and the residual
-//! that is in none of them.
+//! Splits the cost of a metric into parts, which are metrics themselves, and a residual, which no
+//! part explains.
 //!
-//! Which parts a metric has is data, `reference/compositions.csv`; the arithmetic is here. What a
-//! residual means and where the arithmetic ends is in `doc/method.md`, "What a cost is made of".
+//! A run or published figures come in; an [`Explanation`] goes out. `reference/compositions.csv`
+//! says which parts a metric has; this file does the arithmetic. `doc/method.md`, section "What a
+//! cost is made of", says what a residual means and when parts do not add up.
 
 use std::collections::BTreeMap;
 
@@ -18,40 +19,41 @@ use crate::stream::run::{Replicate, Run, Unit, CLOCK};
 
 const COMPOSITIONS: &str = include_str!("../../reference/compositions.csv");
 
-/// What stands in a pattern for any text, and in its parts for the text that it stood for.
-const ANY: char = '*';
+/// In a pattern this matches any text; in its parts it repeats the matched text.
+const WILDCARD: char = '*';
 
-/// A metric, or those that a pattern names, and the parts of its cost.
+/// The parts that make up the cost of a metric, or of all metrics that a pattern matches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Composition {
-    /// Where it holds: names of targets as in [`reference::target`], or the path of a dataset.
+    /// The targets it applies to, named as in [`reference::target`], or the path of a dataset.
     pub targets: Vec<String>,
-    /// The metric's id; one `*` stands for any text.
+    /// The metric's id; one `*` matches any text.
     pub metric: String,
-    /// The parts, in the order of the data.
-    pub parts: Vec<Part>,
+    /// The parts, in file order.
+    pub parts: Vec<PartPattern>,
 }
 
-/// A part of a cost.
+/// A part of a cost, as a composition states it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
-    /// How often it is in it. Below 0 takes away what another part has too much.
+pub struct PartPattern {
+    /// How many times the cost contains the part. A negative count subtracts what another part
+    /// contains in excess.
     pub count: Count,
-    /// The metric that measures it; a `*` is the text that the pattern's stood for.
+    /// The metric that measures the part; `*` repeats the text that the pattern matched.
     pub metric: String,
-    /// The dataset that has it, where that is another than the whole's.
+    /// The dataset of the part, if it differs from that of the explained metric.
     pub dataset: Option<String>,
-    /// Why it is a part, and so often.
+    /// Why the cost contains this part this many times.
     pub why: String,
 }
 
-/// How often a part is in a whole.
+/// How many times a cost contains a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Count {
-    /// So often.
+    /// This many times; never 0.
     Times(i64),
-    /// As often as the text says that the pattern's `*` stood for, times this.
+    /// The number that the pattern's `*` matched, times this factor (1 or -1).
     Matched(i64),
 }
 
@@ -71,13 +73,17 @@ impl TryFrom<String> for Count {
             _ => times(),
         }
         .ok_or_else(|| {
-            format!("`{text}` is no count: a whole number other than 0, or {ANY}, or -{ANY}")
+            format!(
+                "`{text}` is not a count: write a whole number other than 0, {WILDCARD} or \
+                 -{WILDCARD}"
+            )
         })
     }
 }
 
+/// One row of the CSV file.
 #[derive(Deserialize)]
-struct Line {
+struct CsvRow {
     target: String,
     metric: String,
     count: Count,
@@ -86,48 +92,50 @@ struct Line {
     why: String,
 }
 
-/// All compositions, in the order of the data.
+/// All compositions, in file order.
 ///
 /// # Errors
 ///
-/// The data is broken.
+/// The built-in data is invalid: see [`compositions_in`].
 pub fn compositions() -> Result<Vec<Composition>, String> {
     compositions_in(COMPOSITIONS)
 }
 
-/// The same of a text: columns `target`, `metric`, `count`, `part`, `dataset`, `why`; rows of one
-/// metric of one target are one composition.
+/// Reads compositions from CSV with the columns `target`, `metric`, `count`, `part`, `dataset` and
+/// `why`. Rows with the same target and metric make one composition.
 ///
 /// # Errors
 ///
-/// A column is missing, a row has another number of fields, a count is none, or a part repeats a
-/// `*` that its metric does not have: which, and where.
+/// A column is missing, a row has the wrong number of fields, a count is invalid, or a part repeats
+/// a `*` that its metric does not have. The message names the place.
 pub fn compositions_in(csv: &str) -> Result<Vec<Composition>, String> {
     let mut compositions: Vec<Composition> = Vec::new();
-    for line in reference::parse_csv::<Line>("compositions", csv)? {
-        let has_any = line.part.contains(ANY) || matches!(line.count, Count::Matched(_));
-        if has_any && !line.metric.contains(ANY) || line.metric.matches(ANY).count() > 1 {
+    for row in reference::parse_csv::<CsvRow>("compositions", csv)? {
+        let has_wildcard = row.part.contains(WILDCARD) || matches!(row.count, Count::Matched(_));
+        if has_wildcard && !row.metric.contains(WILDCARD)
+            || row.metric.matches(WILDCARD).count() > 1
+        {
             return Err(format!(
-                "reference/compositions.csv: {}, part {}: a {ANY} stands once in the metric, and \
-                 in its parts only then",
-                line.metric, line.part
+                "reference/compositions.csv: {}, part {}: a metric may contain one {WILDCARD}, and \
+                 its parts may repeat it only if it does",
+                row.metric, row.part
             ));
         }
-        let part = Part {
-            count: line.count,
-            metric: line.part,
-            dataset: line.dataset,
-            why: line.why,
+        let part = PartPattern {
+            count: row.count,
+            metric: row.part,
+            dataset: row.dataset,
+            why: row.why,
         };
-        let targets: Vec<String> = line.target.split(' ').map(str::to_owned).collect();
+        let targets: Vec<String> = row.target.split(' ').map(str::to_owned).collect();
         let known = compositions
             .iter_mut()
-            .find(|known| known.metric == line.metric && known.targets == targets);
+            .find(|known| known.metric == row.metric && known.targets == targets);
         match known {
             Some(known) => known.parts.push(part),
             None => compositions.push(Composition {
                 targets,
-                metric: line.metric,
+                metric: row.metric,
                 parts: vec![part],
             }),
         }
@@ -136,94 +144,94 @@ pub fn compositions_in(csv: &str) -> Result<Vec<Composition>, String> {
 }
 
 impl Composition {
-    /// The text that the pattern's `*` stands for in an id: empty where it has none; `None` where
-    /// it does not name the id.
+    /// The text that the pattern's `*` matches in an id; empty if the pattern has no `*`. `None` if
+    /// the pattern does not match the id.
     fn matched<'a>(&self, id: &'a str) -> Option<&'a str> {
-        match self.metric.split_once(ANY) {
+        match self.metric.split_once(WILDCARD) {
             None => (self.metric == id).then_some(""),
             Some((start, end)) => id.strip_prefix(start)?.strip_suffix(end),
         }
     }
 
-    fn holds_at(&self, target: &str) -> bool {
+    fn applies_to(&self, target: &str) -> bool {
         self.targets.iter().any(|one| one == target)
     }
 }
 
-/// A part of one metric: what it is called and how often it is in it.
+/// A part of the cost of one metric: a [`PartPattern`] with the matched text filled in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Piece {
-    /// How often it is in it; may be below 0.
+pub struct CostPart {
+    /// How many times the cost contains the part; may be negative.
     pub count: f64,
-    /// The metric that measures it.
+    /// The metric that measures the part.
     pub metric: String,
-    /// The dataset that has it, where that is another than the whole's.
+    /// The dataset of the part, if it differs from that of the explained metric.
     pub dataset: Option<String>,
-    /// Why it is a part, and so often.
+    /// Why the cost contains this part this many times.
     pub why: String,
 }
 
-/// The parts of a metric on a target, those of the pattern that says most of its id; `None` when
-/// no composition names it.
+/// The parts of a metric on a target, by the most specific pattern that matches its id. `None` if
+/// no composition matches.
 #[must_use]
-pub fn parts(compositions: &[Composition], target: &str, id: &str) -> Option<Vec<Piece>> {
-    let candidates = compositions.iter().filter(|one| one.holds_at(target));
+pub fn parts(compositions: &[Composition], target: &str, id: &str) -> Option<Vec<CostPart>> {
+    let candidates = compositions.iter().filter(|one| one.applies_to(target));
     let candidates = candidates.filter_map(|one| Some((one, one.matched(id)?)));
-    // A pattern says all of an id but what its * stands for.
+    // The less text the `*` matches, the more specific the pattern.
     let (composition, text) =
-        candidates.min_by_key(|(one, text)| (one.metric.contains(ANY), text.len()))?;
-    let pieces = composition.parts.iter().map(|part| {
+        candidates.min_by_key(|(one, text)| (one.metric.contains(WILDCARD), text.len()))?;
+    let parts = composition.parts.iter().map(|part| {
         let count = match part.count {
             Count::Times(times) => times as f64,
             Count::Matched(factor) => factor as f64 * text.parse::<f64>().ok()?,
         };
-        Some(Piece {
+        Some(CostPart {
             count,
-            metric: part.metric.replace(ANY, text),
+            metric: part.metric.replace(WILDCARD, text),
             dataset: part.dataset.clone(),
             why: part.why.clone(),
         })
     });
-    pieces.collect()
+    parts.collect()
 }
 
-/// The ids and patterns of all that has a composition on a target, in the order of the data.
+/// The ids and patterns that have a composition on a target, in file order.
 #[must_use]
 pub fn patterns<'a>(compositions: &'a [Composition], target: &str) -> Vec<&'a str> {
-    let here = compositions.iter().filter(|one| one.holds_at(target));
+    let here = compositions.iter().filter(|one| one.applies_to(target));
     here.map(|one| one.metric.as_str()).collect()
 }
 
-/// What was measured together: the values of each metric in each replicate.
+/// The values of each metric in each replicate of a run, or the figures of a published suite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// Of each metric with a number, its replicates and their values of one operation.
+    /// The value of one operation by metric id and session, for each metric that has a value.
     pub values: BTreeMap<String, BTreeMap<usize, f64>>,
-    /// Why metrics that were tried have no number; not yet safe to show.
+    /// Why the other metrics that were tried have no value (untrusted text).
     pub absent: BTreeMap<String, String>,
-    /// What the values are in.
+    /// The unit of all values, as text.
     pub unit: &'static str,
-    /// How a reading of the clock is accounted for.
-    pub clock: Reckoning,
+    /// Whether the cost of reading the clock is subtracted.
+    pub clock: ClockAccounting,
 }
 
-/// Whether values are less the reading of the clock that a sample has.
+/// Whether the cost of reading the clock, which every sample contains once, is subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reckoning {
-    /// They are: by what the same session measured.
+pub enum ClockAccounting {
+    /// Subtracted, as measured by the same session.
     Net,
-    /// They are not: the run did not measure its clock.
+    /// Not subtracted: the run did not measure its clock.
     Gross,
-    /// There is nothing to take away: they are published figures.
+    /// Nothing to subtract: the values are published figures.
     #[default]
     Published,
 }
 
 impl Measured {
-    /// The values of a run: the median of each replicate, less one reading of the clock in each
-    /// sample, in nanoseconds, or in instructions.
+    /// The values of a run in nanoseconds or instructions: the median of each replicate, minus one
+    /// reading of the clock per sample.
     ///
-    /// The reading of the clock itself is whole.
+    /// Nothing is subtracted from [`CLOCK`] itself.
     #[must_use]
     pub fn of_run(run: &Run) -> Self {
         let gross = |replicate: &Replicate| {
@@ -243,8 +251,8 @@ impl Measured {
             numbers.collect::<BTreeMap<usize, f64>>()
         });
         measured.clock = match readings {
-            Some(_) => Reckoning::Net,
-            None => Reckoning::Gross,
+            Some(_) => ClockAccounting::Net,
+            None => ClockAccounting::Gross,
         };
         for metric in &all {
             if metric.status != Status::Ok {
@@ -271,8 +279,8 @@ impl Measured {
         measured
     }
 
-    /// Published figures, in cycles where they all have them; those of a dataset other than `home`
-    /// by [`name_in`].
+    /// Published figures: in cycles if all of them have cycles, else in nanoseconds. Figures of
+    /// datasets other than `home` are named by [`name_in`].
     #[must_use]
     pub fn of_figures(figures: &[Figure], home: &str) -> Self {
         let in_cycles = figures.iter().all(|figure| figure.cycles.is_some());
@@ -294,150 +302,151 @@ impl Measured {
                 .collect(),
             absent: BTreeMap::new(),
             unit: if in_cycles { "cycles" } else { "ns" },
-            clock: Reckoning::Published,
+            clock: ClockAccounting::Published,
         }
     }
 }
 
-/// A figure of another dataset, by name.
+/// The name of a benchmark of another dataset: `BENCHMARK (DATASET)`.
 #[must_use]
 pub fn name_in(dataset: &str, benchmark: &str) -> String {
     format!("{benchmark} ({dataset})")
 }
 
-/// What a cost is made of.
+/// The cost of a metric, its parts and the residual.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// The metric.
+    /// The metric's id.
     pub id: String,
-    /// What all values are in.
+    /// The unit of all values, as text.
     pub unit: &'static str,
-    /// How readings of the clock are accounted for.
-    pub clock: Reckoning,
-    /// What was measured of one operation: the median over replicates.
-    pub whole: f64,
-    /// The interval of that median ([`order::median_interval`]).
+    /// Whether the cost of reading the clock is subtracted.
+    pub clock: ClockAccounting,
+    /// The measured cost of one operation: the median over replicates.
+    pub cost: f64,
+    /// The confidence interval of that median ([`order::median_interval`]).
     pub interval: Option<(f64, f64)>,
-    /// The parts, in the order of the data.
-    pub shares: Vec<Share>,
-    /// What the measured parts add up to.
+    /// The parts, in file order.
+    pub parts: Vec<MeasuredPart>,
+    /// The sum of the measured parts.
     pub sum: f64,
-    /// What is in none of them: `whole` less `sum`.
+    /// What no part explains: `cost` minus `sum`.
     pub residual: f64,
-    /// The interval of the residual over the replicates that have the whole and all parts.
+    /// The confidence interval of the residual, over the replicates that have the metric and all
+    /// its parts.
     pub residual_interval: Option<(f64, f64)>,
-    /// How many these are.
+    /// The number of these replicates.
     pub replicates: usize,
 }
 
-/// One part of an explanation.
+/// One part of an explanation, with its value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Share {
+pub struct MeasuredPart {
     /// The part.
-    pub piece: Piece,
-    /// Its value, the median over replicates; `None` when it was not measured.
+    pub part: CostPart,
+    /// The median over replicates, of one operation; `None` if the part was not measured.
     pub value: Option<f64>,
-    /// Why it has none, where the run tells; not yet safe to show.
+    /// Why it was not measured, if the run says (untrusted text).
     pub reason: Option<String>,
 }
 
-impl Share {
-    /// The name of the part, and in brackets the dataset that has it where that is another.
+impl MeasuredPart {
+    /// The name of the part, with its dataset in brackets if that differs.
     #[must_use]
     pub fn name(&self) -> String {
-        match &self.piece.dataset {
-            Some(dataset) => name_in(dataset, &self.piece.metric),
-            None => self.piece.metric.clone(),
+        match &self.part.dataset {
+            Some(dataset) => name_in(dataset, &self.part.metric),
+            None => self.part.metric.clone(),
         }
     }
 
-    /// What it adds to the sum.
+    /// What the part adds to the sum: its value times its count.
     #[must_use]
     pub fn contribution(&self) -> Option<f64> {
-        Some(self.piece.count * self.value?)
+        Some(self.part.count * self.value?)
     }
 }
 
-/// What a residual says of its composition.
+/// What a residual says about its composition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
-    /// Parts are missing: it holds them too.
+pub enum ResidualVerdict {
+    /// Some parts were not measured, so the residual includes them.
     Unmeasured,
-    /// It cannot be told from 0.
+    /// The residual is not distinguishable from 0.
     Noise,
-    /// So much is in none of the parts.
+    /// The residual is real: no part explains it.
     Rest,
-    /// The parts are more than the whole: the composition does not hold.
+    /// The parts exceed the cost, so the composition does not hold.
     Exceeded,
 }
 
 impl Explanation {
-    /// A value as a share of the whole, per cent.
+    /// A value as a percentage of the cost; `None` if the cost is 0 or less.
     #[must_use]
     pub fn percent(&self, value: f64) -> Option<f64> {
-        (self.whole > 0.0).then(|| 100.0 * value / self.whole)
+        (self.cost > 0.0).then(|| 100.0 * value / self.cost)
     }
 
-    /// The parts that were not measured.
-    pub fn unmeasured(&self) -> impl Iterator<Item = &Share> {
-        self.shares.iter().filter(|share| share.value.is_none())
+    /// The parts without a value.
+    pub fn unmeasured(&self) -> impl Iterator<Item = &MeasuredPart> {
+        self.parts.iter().filter(|share| share.value.is_none())
     }
 
-    /// What the residual says.
+    /// What the residual says about the composition.
     #[must_use]
-    pub fn reading(&self) -> Reading {
+    pub fn residual_verdict(&self) -> ResidualVerdict {
         match self.residual_interval {
-            _ if self.unmeasured().next().is_some() => Reading::Unmeasured,
-            Some((low, high)) if low < high && low <= 0.0 && 0.0 <= high => Reading::Noise,
-            _ if self.residual < 0.0 => Reading::Exceeded,
-            _ => Reading::Rest,
+            _ if self.unmeasured().next().is_some() => ResidualVerdict::Unmeasured,
+            Some((low, high)) if low < high && low <= 0.0 && 0.0 <= high => ResidualVerdict::Noise,
+            _ if self.residual < 0.0 => ResidualVerdict::Exceeded,
+            _ => ResidualVerdict::Rest,
         }
     }
 }
 
-/// Puts the parts of a metric beside what it costs; `None` when it has no number itself.
+/// Compares the cost of a metric with the sum of its parts. `None` if the metric has no value.
 #[must_use]
-pub fn explain(id: &str, pieces: Vec<Piece>, measured: &Measured) -> Option<Explanation> {
-    let whole = measured.values.get(id)?;
+pub fn explain(id: &str, parts: Vec<CostPart>, measured: &Measured) -> Option<Explanation> {
+    let costs = measured.values.get(id)?;
     let median = |of: &BTreeMap<usize, f64>| {
         let values: Vec<f64> = of.values().copied().collect();
         order::median(&values)
     };
-    let shares: Vec<Share> = pieces
+    let parts: Vec<MeasuredPart> = parts
         .into_iter()
-        .map(|piece| {
-            let mut share = Share {
-                piece,
+        .map(|part| {
+            let mut part = MeasuredPart {
+                part,
                 value: None,
                 reason: None,
             };
-            let name = share.name();
-            share.value = measured.values.get(&name).and_then(median);
-            share.reason = measured.absent.get(&name).cloned();
-            share
+            let name = part.name();
+            part.value = measured.values.get(&name).and_then(median);
+            part.reason = measured.absent.get(&name).cloned();
+            part
         })
         .collect();
-    let residual = |(replicate, value): (&usize, &f64)| {
-        shares.iter().try_fold(*value, |rest, share| {
-            let part = measured.values.get(&share.name())?.get(replicate)?;
-            Some(rest - share.piece.count * part)
+    let residual = |(session, cost): (&usize, &f64)| {
+        parts.iter().try_fold(*cost, |rest, part| {
+            let value = measured.values.get(&part.name())?.get(session)?;
+            Some(rest - part.part.count * value)
         })
     };
-    let residuals: Vec<f64> = whole.iter().filter_map(residual).collect();
-    let sum = shares.iter().filter_map(Share::contribution).sum();
-    let values: Vec<f64> = whole.values().copied().collect();
+    let residuals: Vec<f64> = costs.iter().filter_map(residual).collect();
+    let sum = parts.iter().filter_map(MeasuredPart::contribution).sum();
+    let values: Vec<f64> = costs.values().copied().collect();
     let cost = order::median(&values)?;
     Some(Explanation {
         id: id.to_owned(),
         unit: measured.unit,
         clock: measured.clock,
-        whole: cost,
+        cost,
         interval: order::median_interval(&values),
         sum,
         residual: cost - sum,
         residual_interval: order::median_interval(&residuals),
         replicates: residuals.len(),
-        shares,
+        parts,
     })
 }
 
@@ -454,8 +463,8 @@ mod tests {
         x y,a.1,1,b.1,,elsewhere\n\
         s/d,p,1,q,s/e,of the other dataset\n";
 
-    fn piece(count: f64, metric: &str) -> Piece {
-        Piece {
+    fn part(count: f64, metric: &str) -> CostPart {
+        CostPart {
             count,
             metric: metric.to_owned(),
             dataset: None,
@@ -476,12 +485,12 @@ mod tests {
     }
 
     fn counts(target: &str, id: &str) -> Option<Vec<(f64, String)>> {
-        let pieces = parts(&compositions_in(DATA).unwrap(), target, id)?;
-        Some(pieces.into_iter().map(|p| (p.count, p.metric)).collect())
+        let parts = parts(&compositions_in(DATA).unwrap(), target, id)?;
+        Some(parts.into_iter().map(|p| (p.count, p.metric)).collect())
     }
 
     #[test]
-    fn a_pattern_gives_its_text_to_the_parts() {
+    fn parts_repeat_the_text_that_the_pattern_matched() {
         let expected = |all: &[(f64, &str)]| -> Option<Vec<(f64, String)>> {
             Some(all.iter().map(|(n, id)| (*n, (*id).to_owned())).collect())
         };
@@ -489,7 +498,7 @@ mod tests {
         assert_eq!(counts("linux", "a.4"), of_4);
         assert_eq!(counts("linux", "a.9"), expected(&[(1.0, "c")]));
         assert_eq!(counts("y", "a.1"), expected(&[(1.0, "b.1")]));
-        // What is no number is no count.
+        // A count must be a number.
         assert_eq!(counts("linux", "a.x"), None);
         assert_eq!(counts("linux", "b.4"), None);
         assert_eq!(counts("z", "a.4"), None);
@@ -500,14 +509,15 @@ mod tests {
     }
 
     #[test]
-    fn data_that_is_broken_is_refused_by_what_is_wrong() {
+    fn invalid_compositions_are_rejected_with_the_reason() {
         let refused = |row: &str| {
             let text = format!("target,metric,count,part,dataset,why\n{row}\n");
             compositions_in(&text).unwrap_err()
         };
         for count in ["0", "x", "", "1.5"] {
             let error = refused(&format!("l,a,{count},b,,w"));
-            assert!(error.contains(&format!("`{count}` is no count")), "{error}");
+            let expected = format!("`{count}` is not a count");
+            assert!(error.contains(&expected), "{error}");
         }
         assert!(refused("l,a,1,b.*,,w").contains("part b.*"));
         assert!(refused("l,a,*,b,,w").contains("part b"));
@@ -516,51 +526,55 @@ mod tests {
     }
 
     #[test]
-    fn the_residual_is_that_of_each_replicate() {
-        // Replicates that are twice as slow as others are so in every part.
-        let pace = [1.0, 2.0, 1.0, 2.0, 1.0, 2.0];
-        let of = |value: f64| pace.map(|pace| value * pace);
+    fn residual_is_computed_per_replicate() {
+        // A replicate that is twice as slow is so in every part.
+        let slowdown = [1.0, 2.0, 1.0, 2.0, 1.0, 2.0];
+        let of = |value: f64| slowdown.map(|factor| value * factor);
         let all = measured(&[("w", &of(100.0)), ("p", &of(30.0)), ("q", &of(10.0))]);
-        let pieces = vec![piece(2.0, "p"), piece(-1.0, "q")];
-        let e = explain("w", pieces, &all).unwrap();
-        assert_eq!((e.whole, e.sum, e.residual), (150.0, 75.0, 75.0));
+        let parts = vec![part(2.0, "p"), part(-1.0, "q")];
+        let e = explain("w", parts, &all).unwrap();
+        assert_eq!((e.cost, e.sum, e.residual), (150.0, 75.0, 75.0));
         assert_eq!(e.residual_interval, Some((50.0, 100.0)));
-        assert_eq!((e.replicates, e.reading()), (6, Reading::Rest));
+        assert_eq!(
+            (e.replicates, e.residual_verdict()),
+            (6, ResidualVerdict::Rest)
+        );
         assert_eq!(e.percent(e.residual), Some(50.0));
     }
 
     #[test]
-    fn what_is_not_measured_is_named_and_in_no_sum() {
+    fn unmeasured_parts_are_listed_and_not_summed() {
         let mut all = measured(&[("w", &[10.0]), ("p", &[3.0])]);
         all.absent.insert("q".to_owned(), "no priority".to_owned());
-        let e = explain("w", vec![piece(2.0, "p"), piece(1.0, "q")], &all).unwrap();
+        let e = explain("w", vec![part(2.0, "p"), part(1.0, "q")], &all).unwrap();
         assert_eq!((e.sum, e.residual, e.replicates), (6.0, 4.0, 0));
         let names: Vec<_> = e
             .unmeasured()
             .map(|s| (s.name(), s.reason.clone()))
             .collect();
         assert_eq!(names, [("q".to_owned(), Some("no priority".to_owned()))]);
-        assert_eq!(e.reading(), Reading::Unmeasured);
-        assert_eq!(explain("x", vec![piece(1.0, "p")], &all), None);
+        assert_eq!(e.residual_verdict(), ResidualVerdict::Unmeasured);
+        assert_eq!(explain("x", vec![part(1.0, "p")], &all), None);
     }
 
     #[test]
-    fn parts_may_exceed_the_whole_or_leave_nothing_that_noise_does_not() {
-        let reading = |whole: &[f64], part: &[f64]| {
-            let all = measured(&[("w", whole), ("p", part)]);
-            explain("w", vec![piece(1.0, "p")], &all).unwrap().reading()
+    fn residual_verdict_tells_noise_from_parts_that_exceed_the_cost() {
+        let verdict = |cost: &[f64], of_part: &[f64]| {
+            let all = measured(&[("w", cost), ("p", of_part)]);
+            let explanation = explain("w", vec![part(1.0, "p")], &all).unwrap();
+            explanation.residual_verdict()
         };
-        assert_eq!(reading(&[9.0], &[10.0]), Reading::Exceeded);
-        assert_eq!(reading(&[9.0; 6], &[10.0; 6]), Reading::Exceeded);
-        assert_eq!(reading(&[10.0; 6], &[10.0; 6]), Reading::Rest);
+        assert_eq!(verdict(&[9.0], &[10.0]), ResidualVerdict::Exceeded);
+        assert_eq!(verdict(&[9.0; 6], &[10.0; 6]), ResidualVerdict::Exceeded);
+        assert_eq!(verdict(&[10.0; 6], &[10.0; 6]), ResidualVerdict::Rest);
         assert_eq!(
-            reading(&[9.0, 11.0, 9.0, 11.0, 9.0, 11.0], &[10.0; 6]),
-            Reading::Noise
+            verdict(&[9.0, 11.0, 9.0, 11.0, 9.0, 11.0], &[10.0; 6]),
+            ResidualVerdict::Noise
         );
     }
 
     #[test]
-    fn published_figures_of_other_datasets_are_found_by_both_names() {
+    fn figures_of_other_datasets_are_named_with_their_dataset() {
         let figure = |dataset: &str, cycles: &str| Figure {
             dataset: dataset.to_owned(),
             benchmark: "b".to_owned(),
@@ -568,45 +582,48 @@ mod tests {
             ..Figure::default()
         };
         let all = Measured::of_figures(&[figure("s/d", "7"), figure("s/e", "3-5")], "s/d");
-        assert_eq!((all.unit, all.clock), ("cycles", Reckoning::Published));
+        assert_eq!(
+            (all.unit, all.clock),
+            ("cycles", ClockAccounting::Published)
+        );
         assert_eq!(all.values["b"][&0].to_bits(), 7.0_f64.to_bits());
         assert_eq!(all.values["b (s/e)"][&0].to_bits(), 4.0_f64.to_bits());
     }
 
     proptest! {
         #[test]
-        fn shares_and_residual_add_up_in_any_order(
-            parts in prop::collection::vec((-3_i32..4, 0.0_f64..1000.0), 1..8),
-            whole in 1.0_f64..5000.0,
+        fn contributions_and_residual_add_up_in_any_order(
+            values in prop::collection::vec((-3_i32..4, 0.0_f64..1000.0), 1..8),
+            cost in 1.0_f64..5000.0,
         ) {
-            let names: Vec<String> = (0..parts.len()).map(|i| format!("p{i}")).collect();
-            let mut all = measured(&[("w", &[whole])]);
-            let mut pieces = Vec::new();
-            for (name, (count, value)) in names.iter().zip(&parts) {
+            let mut all = measured(&[("w", &[cost])]);
+            let mut parts = Vec::new();
+            for (at, (count, value)) in values.iter().enumerate() {
+                let name = format!("p{at}");
                 all.values.insert(name.clone(), [(0, *value)].into());
-                pieces.push(piece(f64::from(*count), name));
+                parts.push(part(f64::from(*count), &name));
             }
-            let e = explain("w", pieces.clone(), &all).unwrap();
-            let shares = e.shares.iter().filter_map(|s| e.percent(s.contribution()?));
-            let total = shares.sum::<f64>() + e.percent(e.residual).unwrap();
+            let e = explain("w", parts.clone(), &all).unwrap();
+            let percents = e.parts.iter().filter_map(|p| e.percent(p.contribution()?));
+            let total = percents.sum::<f64>() + e.percent(e.residual).unwrap();
             prop_assert!((total - 100.0).abs() < 1e-6 * (1.0 + e.sum.abs()));
-            pieces.reverse();
-            let turned = explain("w", pieces, &all).unwrap();
-            prop_assert!((turned.residual - e.residual).abs() < 1e-6);
-            prop_assert_eq!(turned.reading(), e.reading());
+            parts.reverse();
+            let reversed = explain("w", parts, &all).unwrap();
+            prop_assert!((reversed.residual - e.residual).abs() < 1e-6);
+            prop_assert_eq!(reversed.residual_verdict(), e.residual_verdict());
         }
 
         #[test]
-        fn the_order_of_the_rows_of_the_data_does_not_matter(seed in 0_u64..1000) {
+        fn row_order_does_not_matter(seed in 0_u64..1000) {
             let (head, body) = DATA.split_once('\n').unwrap();
             let mut rows: Vec<&str> = body.lines().collect();
             fastrand::Rng::with_seed(seed).shuffle(&mut rows);
             let shuffled = compositions_in(&format!("{head}\n{}\n", rows.join("\n"))).unwrap();
             for (target, id) in [("linux", "a.4"), ("linux", "a.9"), ("x", "a.1"), ("s/d", "p")] {
                 let sorted = |all: &[Composition]| {
-                    let mut pieces = parts(all, target, id).unwrap();
-                    pieces.sort_by(|a, b| a.why.cmp(&b.why));
-                    pieces
+                    let mut parts = parts(all, target, id).unwrap();
+                    parts.sort_by(|a, b| a.why.cmp(&b.why));
+                    parts
                 };
                 prop_assert_eq!(sorted(&shuffled), sorted(&compositions_in(DATA).unwrap()));
             }

@@ -2,8 +2,8 @@
 
 //! The figures of a replicate: its median, its percentiles and its first operation.
 //!
-//! A run comes in; for each metric the figures of each replicate go out. Every command takes them
-//! from here, so `run`, `show`, `compare`, `plan`, `noise` and budgets cannot disagree.
+//! A run comes in; the figures of each replicate of each metric go out. Every command takes its
+//! figures from here, so `run`, `show`, `compare`, `plan`, `noise` and budgets always agree.
 
 use std::collections::HashSet;
 
@@ -14,13 +14,13 @@ use crate::stream::histogram::Histogram;
 use crate::stream::run::{Outcome, Replicate, Run, Statistic, Unit};
 
 impl Replicate {
-    /// A figure of this replicate in ticks of one operation. Where a batch is more than one
-    /// operation, a percentile is one of batch means.
+    /// A figure of this replicate, in ticks per operation. If a batch has more than one operation,
+    /// a percentile is one of batch means.
     ///
-    /// The median of times is interpolated within the tick, as that of grouped data: a stamp cuts
-    /// off what lies below a tick, so samples of one value are taken as spread evenly over it.
-    /// Percentiles are order statistics. `None` where there is no number, or where there are too
-    /// few samples for the percentile ([`order::samples_for_quantile`]).
+    /// The median of times is interpolated within the tick, as for grouped data: a time stamp is a
+    /// whole number of ticks, so samples of one value are taken as spread evenly over the tick.
+    /// Percentiles are order statistics. `None` without a value, or with too few samples for the
+    /// percentile ([`order::samples_for_quantile`]).
     #[must_use]
     pub fn figure(&self, quantity: Quantity, unit: Unit) -> Option<f64> {
         if self.outcome != Outcome::Ok {
@@ -50,20 +50,20 @@ impl Replicate {
     }
 }
 
-/// The figures of one replicate that has a number.
+/// The figures of a replicate that has a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicateFigures {
     /// Index into the run's sessions.
     pub session: usize,
     /// Operations in each sample.
     pub batch: u64,
-    /// One tick of the clock, of one operation, in the unit of the figures: 0 where counted
-    /// instructions or a summary leave nothing below it.
+    /// One tick of the clock per operation, in the unit of the figures. 0 for counted instructions
+    /// and for summaries, which are not rounded to a tick.
     pub tick: f64,
-    /// Whether nearly all samples have the same value, so that the tick hides where the median
-    /// lies within it.
+    /// Whether nearly all samples have the same value, so that the median may be anywhere within the
+    /// tick.
     pub in_one_tick: bool,
-    /// In the order of [`Quantity::ALL`]: nanoseconds, or ticks where these are no time.
+    /// In the order of [`Quantity::ALL`]: nanoseconds, or ticks if they are not time.
     pub values: [Option<f64>; 5],
 }
 
@@ -75,7 +75,7 @@ impl ReplicateFigures {
     }
 }
 
-/// A replicate of counted instructions that all replicates equal, sample by sample.
+/// The replicate of counted instructions that all replicates equal, sample by sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exact {
     /// Operations in each sample.
@@ -85,7 +85,7 @@ pub struct Exact {
 }
 
 impl Exact {
-    /// The mean of the samples, of one operation.
+    /// The mean of the samples, per operation.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let (mut sum, mut samples) = (0.0, 0.0);
@@ -102,39 +102,39 @@ impl Exact {
 pub struct MetricFigures {
     /// The metric's id.
     pub id: String,
-    /// Whether it has a number.
+    /// Whether it has a value.
     pub status: Status,
-    /// Why it has none.
+    /// Why it has no value.
     pub reason: Option<String>,
     /// The unit of its clock.
     pub unit: Unit,
-    /// What its p50 is.
+    /// What its p50 is: a median or a mean.
     pub statistic: Statistic,
-    /// The replicates with a number.
+    /// The replicates with a value.
     pub replicates: Vec<ReplicateFigures>,
-    /// Whether there is one replicate, which sums up samples that are lost.
+    /// Whether its only replicate is a summary without samples.
     pub is_summary: bool,
-    /// What every replicate equals, where nothing of this metric is noise.
+    /// The samples that all replicates share, if this metric has no noise at all.
     pub exact: Option<Exact>,
-    /// Whether the port builds it of other primitives ([`crate::stream::run::Entry::idiom`]).
+    /// Whether the port builds it from other primitives ([`crate::stream::run::Entry::idiom`]).
     pub is_idiom: bool,
 }
 
 impl MetricFigures {
-    /// A figure of each replicate that has it, with its session.
+    /// The figure of each replicate that has it, with the replicate's session.
     pub fn values(&self, quantity: Quantity) -> impl Iterator<Item = (usize, f64)> + '_ {
         let replicates = self.replicates.iter();
         replicates.filter_map(move |one| Some((one.session, one.value(quantity)?)))
     }
 
-    /// Why it has no number.
+    /// Why it has no value.
     #[must_use]
     pub fn absence(&self) -> String {
         absence(self.status, self.reason.as_deref())
     }
 }
 
-/// Why a metric of this status has no number.
+/// Why a metric with this status has no value.
 pub(crate) fn absence(status: Status, reason: Option<&str>) -> String {
     let what = match status {
         Status::Skipped => "skipped",
@@ -144,16 +144,16 @@ pub(crate) fn absence(status: Status, reason: Option<&str>) -> String {
     format!("{what}: {}", reason.unwrap_or("no reason given"))
 }
 
-/// The figures of a run: all that comparing needs of its samples.
+/// The figures of a run: everything that a comparison needs from its samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunFigures {
-    /// How many sessions the run has.
+    /// The number of sessions in the run.
     pub sessions: usize,
-    /// The metrics that were tried, in the run's order.
+    /// The metrics that the run tried, in the run's order.
     pub metrics: Vec<MetricFigures>,
 }
 
-/// The share of a replicate's samples from which on one tick holds nearly all of them.
+/// If at least this share of a replicate's samples has one value, the tick hides the median.
 const NEARLY_ALL: f64 = 0.95;
 
 impl RunFigures {
@@ -195,7 +195,7 @@ impl RunFigures {
     }
 }
 
-/// `None` where a clock that counts cycles does not say how many a second has.
+/// `None` if a clock that counts cycles has no known frequency.
 fn of_replicate(run: &Run, replicate: &Replicate) -> Option<ReplicateFigures> {
     let clock = &run.sessions[replicate.session].clock;
     let one_tick = clock.shown(1.0)? / replicate.batch.max(1) as f64;
@@ -213,7 +213,8 @@ fn of_replicate(run: &Run, replicate: &Replicate) -> Option<ReplicateFigures> {
     })
 }
 
-/// Whether replicates show that nothing of what they measured is noise.
+/// Whether the replicates are free of noise: two or more, of counted instructions, equal sample by
+/// sample.
 pub(crate) fn is_exact(unit: Unit, replicates: &[&Replicate]) -> bool {
     unit == Unit::Instructions
         && replicates.len() > 1
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_need_samples_and_cold_is_one_operation() {
+    fn percentiles_need_enough_samples_and_cold_is_not_divided() {
         let of = |quantity, samples: u64| {
             let all: Vec<(u64, u64)> = (1..=samples).map(|v| (v, 1)).collect();
             replicate(1, &all).figure(quantity, Unit::Cycles)
@@ -260,19 +261,19 @@ mod tests {
     }
 
     #[test]
-    fn instructions_are_whole_and_times_are_interpolated() {
+    fn only_medians_of_times_are_interpolated() {
         let samples = replicate(1, &[(36, 70), (37, 30)]);
         assert_eq!(
             samples.figure(Quantity::P50, Unit::Instructions),
             Some(36.0)
         );
         let median = samples.figure(Quantity::P50, Unit::Cycles).unwrap();
-        // 35.5 and 50 of the 70 samples that are spread over the tick.
+        // The tick starts at 35.5; half of all samples are 50 of the 70 that it spreads out.
         assert!((median - (35.5 + 5.0 / 7.0)).abs() < 1e-12, "{median}");
     }
 
     #[test]
-    fn a_failed_replicate_has_no_figure() {
+    fn failed_replicates_have_no_figures() {
         let mut failed = replicate(1, &[(36, 3000)]);
         failed.outcome = Outcome::Failed("order".into());
         assert_eq!(failed.figures(Unit::Cycles), [None; 5]);

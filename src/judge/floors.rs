@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Noise floors: below them a change of a metric is none.
+//! Noise floors: `compare` ignores smaller changes of a metric.
+//!
+//! Measured floors come in; the floor of each quantity of a metric goes out.
 
 use std::collections::BTreeMap;
 
 use crate::judge::quantity::Quantity;
 
-/// The floors of one metric by the key of each quantity, as shares: 0.03 is three per cent.
+/// The floors of one metric by [`Quantity::key`], as shares: 0.03 is 3 %.
 pub type MetricFloors = BTreeMap<String, f64>;
 
-/// The floors that fit a comparison, and where they come from.
+/// The floors that apply to a comparison, and their sources.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Floors {
     by_metric: BTreeMap<String, MetricFloors>,
@@ -17,8 +19,8 @@ pub struct Floors {
 }
 
 impl Floors {
-    /// Takes these floors too; of two floors of a quantity the higher one counts. `source` says
-    /// where they come from.
+    /// Adds floors. If a quantity already has one, the higher floor wins. `source` names their origin,
+    /// for the report.
     pub fn add(&mut self, floors: &BTreeMap<String, MetricFloors>, source: String) {
         for (id, of_metric) in floors {
             let known = self.by_metric.entry(id.clone()).or_default();
@@ -30,7 +32,7 @@ impl Floors {
         self.sources.push(source);
     }
 
-    /// The floor of a quantity of a metric, as a share; 0 when none is known.
+    /// The floor of a quantity of a metric, as a share; 0 if none was measured.
     #[must_use]
     pub fn of(&self, id: &str, quantity: Quantity) -> f64 {
         let metric = self.by_metric.get(id);
@@ -38,7 +40,7 @@ impl Floors {
         floor.copied().unwrap_or(0.0)
     }
 
-    /// Where they come from, not yet safe to show.
+    /// The sources of the floors (untrusted text).
     #[must_use]
     pub fn sources(&self) -> &[String] {
         &self.sources

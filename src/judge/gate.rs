@@ -1,65 +1,66 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The gate: does a comparison let a change through?
+//! The CI gate: does a comparison pass?
 //!
-//! A comparison and what is asked of it come in; every objection goes out. A gate that could not have seen a change objects too: silence is no pass.
+//! A comparison and the gate's requirements come in; every objection goes out. A gate that could
+//! not have detected a change objects too: without that, a noisy run would pass.
 
 use crate::judge::compare::{Basis, Compared, Comparison, Verdict};
 use crate::judge::quantity::Quantity;
 
-/// What a gate does not let through.
+/// What a gate requires of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
-    /// Verdicts that fail it; without any there is no gate.
+    /// The verdicts that fail the gate. Empty: there is no gate.
     pub fail_on: Vec<Verdict>,
-    /// The quantities whose inconclusiveness counts.
+    /// The quantities that must not be inconclusive.
     pub quantities: Vec<Quantity>,
-    /// Whether idioms count, which say more of the port than of the kernel.
+    /// Whether idioms count. They say more about the port than about the kernel.
     pub judges_idioms: bool,
-    /// The worst resolution over the median of metrics, as a share.
+    /// The coarsest accepted resolution, as a share; half of the metrics have to reach it.
     pub resolution: f64,
-    /// The greatest change of the processor's speed that is accepted, as a share.
+    /// The largest accepted change of the processor's speed, as a share; `None` accepts none.
     pub speed: Option<f64>,
 }
 
-/// What a gate makes of a comparison.
+/// The decision of a gate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ruling {
-    /// Everything that it does not let through, the gravest first: none where it passes.
+    /// All objections, the most serious first; empty if the gate passes.
     pub objections: Vec<Objection>,
-    /// How many idioms were compared and do not count.
+    /// How many idioms were compared but do not count.
     pub ungated: usize,
 }
 
-/// Why a gate does not let a comparison through.
+/// A reason why a gate fails.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Objection {
-    /// So many metrics regressed.
+    /// This many metrics regressed.
     Regressed(usize),
-    /// So many metrics are inconclusive.
+    /// This many metrics are inconclusive.
     Inconclusive(usize),
-    /// The processor's speed changed by this share, which nobody accepted.
+    /// The processor's speed changed by this share, which is more than accepted.
     Speed(f64),
-    /// So many metrics were measured under other conditions.
+    /// This many metrics were measured under different conditions.
     Incomparable(usize),
-    /// So many metrics of the base have no number any more.
+    /// This many metrics of the base have no value on the new side.
     Missing(usize),
     /// No metric was compared.
     Nothing,
-    /// It could not have found a change of the size asked for.
-    Blind {
-        /// The change that half of the metrics would show, as a share; `None` where half of them
-        /// show none at all.
+    /// The comparison could not have detected a change of the requested size.
+    LowResolution {
+        /// The change that half of the metrics would detect, as a share; `None` if half of them
+        /// cannot detect any.
         resolution: Option<f64>,
-        /// The resolution that was asked for, as a share.
+        /// The requested resolution, as a share.
         asked: f64,
-        /// Replicates on each side with which it would; `None` where none would do.
-        enough: Option<usize>,
+        /// The replicates on each side that would reach it; `None` if no number would.
+        needed: Option<usize>,
     },
 }
 
 impl Objection {
-    /// A word for it.
+    /// The name in exported results.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -69,23 +70,22 @@ impl Objection {
             Objection::Incomparable(_) => Verdict::Incomparable.name(),
             Objection::Missing(_) => Verdict::Missing.name(),
             Objection::Nothing => "empty",
-            Objection::Blind { .. } => "resolution",
+            Objection::LowResolution { .. } => "resolution",
         }
     }
 
-    /// Whether it says that the gate could not judge, rather than that something is wrong with a
-    /// metric.
+    /// Whether the gate could not judge, as opposed to a problem with some metrics.
     #[must_use]
-    pub fn is_blindness(&self) -> bool {
+    pub fn could_not_judge(&self) -> bool {
         matches!(
             self,
-            Objection::Speed(_) | Objection::Nothing | Objection::Blind { .. }
+            Objection::Speed(_) | Objection::Nothing | Objection::LowResolution { .. }
         )
     }
 }
 
 impl Gate {
-    /// What the gate makes of a comparison; nothing where nothing was asked.
+    /// Judges a comparison. Without verdicts to fail on there are no objections.
     #[must_use]
     pub fn rule(&self, comparison: &Comparison) -> Ruling {
         if self.fail_on.is_empty() {
@@ -101,22 +101,24 @@ impl Gate {
         let mut objections = Vec::new();
         let gated = || {
             let metrics = comparison.metrics.iter();
-            metrics.filter(|metric| self.gates(metric))
+            metrics.filter(|metric| self.considers(metric))
         };
         let of = |verdict: Verdict| gated().filter(|metric| metric.verdict == verdict).count();
-        let open = gated().filter(|metric| self.is_open(metric)).count();
+        let inconclusive = gated()
+            .filter(|metric| self.is_inconclusive(metric))
+            .count();
         if self.fail_on.contains(&Verdict::Regressed) && of(Verdict::Regressed) > 0 {
             objections.push(Objection::Regressed(of(Verdict::Regressed)));
         }
-        if self.fail_on.contains(&Verdict::Inconclusive) && open > 0 {
-            objections.push(Objection::Inconclusive(open));
+        if self.fail_on.contains(&Verdict::Inconclusive) && inconclusive > 0 {
+            objections.push(Objection::Inconclusive(inconclusive));
         }
         let change = comparison.speed.change();
-        let refused = change.filter(|change| {
+        let rejected = change.filter(|change| {
             let size = change.ln_1p().abs();
             self.speed.is_none_or(|accepted| size > accepted.ln_1p())
         });
-        objections.extend(refused.map(Objection::Speed));
+        objections.extend(rejected.map(Objection::Speed));
         let mut object = |on: Verdict, objection: fn(usize) -> Objection| {
             if self.fail_on.contains(&on) && of(on) > 0 {
                 objections.push(objection(of(on)));
@@ -131,45 +133,45 @@ impl Gate {
                 .median
                 .is_some_and(|median| median <= self.resolution);
             if !is_enough {
-                objections.push(Objection::Blind {
+                objections.push(Objection::LowResolution {
                     resolution: resolution.median,
                     asked: self.resolution,
-                    enough: comparison.enough_for(self.resolution),
+                    needed: comparison.replicates_to_find(self.resolution),
                 });
             }
         }
         objections
     }
 
-    /// Whether a metric counts at all.
-    fn gates(&self, metric: &Compared) -> bool {
+    /// Whether the gate considers a metric at all.
+    fn considers(&self, metric: &Compared) -> bool {
         self.judges_idioms || !metric.is_idiom
     }
 
-    /// How many metrics were compared that do not count.
+    /// How many metrics were compared but do not count.
     fn ungated(&self, comparison: &Comparison) -> usize {
         let compared = comparison.metrics.iter();
         let compared = compared.filter(|metric| metric.basis != Basis::None);
-        compared.filter(|metric| !self.gates(metric)).count()
+        compared.filter(|metric| !self.considers(metric)).count()
     }
 
-    /// Whether a metric is one of those that an objection counts.
+    /// Whether an objection counts this metric.
     #[must_use]
     pub fn refuses(&self, metric: &Compared) -> bool {
-        self.gates(metric)
+        self.considers(metric)
             && self.fail_on.iter().any(|verdict| match verdict {
-                Verdict::Inconclusive => self.is_open(metric),
+                Verdict::Inconclusive => self.is_inconclusive(metric),
                 verdict => metric.verdict == *verdict,
             })
     }
 
-    /// Whether neither a change nor its absence is shown of what is looked at.
-    fn is_open(&self, metric: &Compared) -> bool {
+    /// Whether one of the gate's quantities is inconclusive.
+    fn is_inconclusive(&self, metric: &Compared) -> bool {
         match metric.basis {
             Basis::None | Basis::Exact => false,
             Basis::Summary | Basis::Speed => metric.verdict == Verdict::Inconclusive,
             Basis::Test => self.quantities.iter().any(|quantity| {
-                let judged = metric.judged_as(*quantity);
+                let judged = metric.judgement_of(*quantity);
                 judged.is_none_or(|one| one.verdict == Verdict::Inconclusive)
             }),
         }

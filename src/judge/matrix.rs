@@ -1,54 +1,53 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Several runs side by side: metric by column, each with its difference to the
+//! Several runs side by side: a row per metric, a column per run, and each run's difference to the
 //! first column.
 //!
-//! A matrix shows and does not judge: whether a difference is more than chance is
-//! not said here, only where the intervals of both sides overlap.
+//! Runs with their names come in; a [`Matrix`] goes out. It shows differences but does not test
+//! them: it only says where the confidence intervals of both sides overlap.
 
 use crate::judge::summary::{summarise, Status, Summary};
 use crate::statistics::means;
 use crate::stream::run::{Run, Unit};
 
-/// A run and what it is called in the matrix: `default`, `canaries`, `linux` ...
+/// A run and its name in the matrix, such as `default`, `canaries` or `linux`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name, not yet safe to show.
+    /// The name (untrusted text).
     pub name: String,
-    /// What was measured.
+    /// The run.
     pub run: Run,
 }
 
-/// How a number differs from that of the first column, in the unit of both.
+/// The difference of a value to that of the first column, in their common unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// This one less the first.
+    /// This value minus the first.
     pub absolute: f64,
-    /// The same in per cent of the first; `None` when the first is 0.
+    /// The same as a percentage of the first; `None` if the first is 0.
     pub percent: Option<f64>,
-    /// Whether the intervals of the two have a value in common; `None` when one
-    /// has no interval.
+    /// Whether the two intervals overlap; `None` if one side has no interval.
     pub overlap: Option<bool>,
 }
 
 /// One metric in one column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// What its run says of it.
+    /// The summary of the metric in this run.
     pub summary: Summary,
-    /// How far it is from the first column; `None` in the first column, without a
-    /// number on both sides, and where the two have no unit in common.
+    /// The difference to the first column. `None` in the first column, if either side has no value,
+    /// and if the units differ.
     pub difference: Option<Difference>,
 }
 
 impl Cell {
-    /// The median of one operation: nanoseconds, or instructions where the clock counts those.
+    /// The median of one operation in nanoseconds, or in instructions if the clock counts those.
     #[must_use]
     pub fn median(&self) -> Option<f64> {
         median(&self.summary)
     }
 
-    /// The interval of the median, in the same unit.
+    /// The confidence interval of the median, in the same unit.
     #[must_use]
     pub fn interval(&self) -> Option<(f64, f64)> {
         interval(&self.summary)
@@ -58,14 +57,14 @@ impl Cell {
 /// One metric in all columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Its id, not yet safe to show.
+    /// The metric's id (untrusted text).
     pub id: String,
-    /// One for each column; `None` where the run has no such metric.
+    /// One cell per column; `None` if the run does not have the metric.
     pub cells: Vec<Option<Cell>>,
 }
 
 impl Row {
-    /// Whether any column has a number.
+    /// Whether any column has a value.
     #[must_use]
     pub fn is_measured(&self) -> bool {
         self.cells.iter().flatten().any(|c| c.median().is_some())
@@ -79,30 +78,30 @@ impl Row {
     }
 }
 
-/// The ratios of a column to the first one, in one figure.
+/// The ratio of a column to the first, summarised over all metrics.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
-    /// Their geometric mean.
+    /// The geometric mean of the ratios of all metrics.
     pub ratio: f64,
-    /// How many metrics have a ratio: those with a number above 0 on both sides,
-    /// in the same unit. Idioms are not among them.
+    /// The number of metrics with a ratio: both values are above 0 and have the same unit. Idioms
+    /// don't count.
     pub metrics: usize,
 }
 
 /// All metrics of all columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matrix {
-    /// The summaries of each column's run.
+    /// The summaries of each column.
     pub summaries: Vec<Vec<Summary>>,
-    /// The union of all metrics, in the order of the first run that has them.
+    /// All metrics, in the order of the first run that has them.
     pub rows: Vec<Row>,
-    /// How each column compares with the first; `None` for the first itself, and
-    /// where nothing compares.
+    /// The mean ratio of each column to the first; `None` for the first column, and if no metric can
+    /// be compared.
     pub means: Vec<Option<Mean>>,
 }
 
 impl Matrix {
-    /// Puts runs side by side, the first being what the others are compared with.
+    /// Puts runs side by side and compares each with the first.
     #[must_use]
     pub fn of(columns: &[Column]) -> Self {
         let summaries: Vec<Vec<Summary>> = columns.iter().map(|c| summarise(&c.run)).collect();
@@ -121,8 +120,8 @@ impl Matrix {
         }
     }
 
-    /// The columns that have numbers in a unit in which the first column has none of the same
-    /// metric, or none at all.
+    /// The columns with values that cannot be compared with the first column: a shared metric has
+    /// another unit, or no metric of the first column has the unit.
     #[must_use]
     pub fn incomparable(&self) -> Vec<usize> {
         let measured = |at: usize| {
@@ -130,10 +129,10 @@ impl Matrix {
             summaries.filter(|summary| median(summary).is_some())
         };
         let differs = |at: &usize| {
-            let mut shared = self.rows.iter().filter_map(|row| both(row, *at));
-            let is_strange = |other| measured(0).all(|first| !same_unit(first, other));
+            let mut shared = self.rows.iter().filter_map(|row| both_sides(row, *at));
+            let is_unknown_unit = |other| measured(0).all(|first| !same_unit(first, other));
             shared.any(|(first, other)| !same_unit(first, other))
-                || measured(0).next().is_some() && measured(*at).any(is_strange)
+                || measured(0).next().is_some() && measured(*at).any(is_unknown_unit)
         };
         (1..self.summaries.len()).filter(differs).collect()
     }
@@ -158,7 +157,7 @@ fn row(id: &str, summaries: &[Vec<Summary>]) -> Row {
     }
 }
 
-/// Ticks in the unit that people and programs are shown.
+/// Ticks in the unit that reports show: nanoseconds if they are time.
 fn shown(summary: &Summary, ticks: f64) -> f64 {
     summary.nanoseconds(ticks).unwrap_or(ticks)
 }
@@ -173,7 +172,8 @@ fn interval(summary: &Summary) -> Option<(f64, f64)> {
     Some((shown(summary, low), shown(summary, high)))
 }
 
-/// Neither instructions nor ticks of an unknown clock are ever compared with time.
+/// Whether two summaries can be compared. Instructions, and ticks of a clock of unknown frequency,
+/// are never compared with time.
 fn same_unit(a: &Summary, b: &Summary) -> bool {
     a.unit == b.unit && (a.unit != Unit::Cycles || a.hz > 0 && b.hz > 0)
 }
@@ -190,8 +190,8 @@ fn difference(first: &Summary, other: &Summary) -> Option<Difference> {
     })
 }
 
-/// The first column's side of a metric and another's, where both have a number.
-fn both(row: &Row, at: usize) -> Option<(&Summary, &Summary)> {
+/// The summaries of the first column and of column `at`, if both have a value.
+fn both_sides(row: &Row, at: usize) -> Option<(&Summary, &Summary)> {
     let side = |at: usize| {
         let summary = &row.cells.get(at)?.as_ref()?.summary;
         median(summary).map(|_| summary)
@@ -204,7 +204,7 @@ fn mean(rows: &[Row], at: usize) -> Option<Mean> {
         return None;
     }
     let primitives = rows.iter().filter(|row| !row.is_idiom());
-    let sides = primitives.filter_map(|row| both(row, at));
+    let sides = primitives.filter_map(|row| both_sides(row, at));
     let ratios: Vec<f64> = sides
         .filter(|(first, other)| same_unit(first, other))
         .filter_map(|(first, other)| median(first).zip(median(other)))
@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// Metrics with one value in each replicate.
+    /// A column of metrics with one sample per replicate.
     fn measured(name: &str, unit: Unit, hz: u64, metrics: &[(&str, &[u64])]) -> Column {
         let most = metrics.iter().map(|(_, values)| values.len()).max();
         let metrics = metrics.iter().map(|(id, values)| {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_are_the_union_in_the_order_of_the_first_run_that_has_them() {
+    fn rows_are_the_union_of_all_metrics_in_order_of_appearance() {
         let matrix = Matrix::of(&[
             counted("first", &[("b", &[1]), ("a", &[1])]),
             counted("second", &[("c", &[1]), ("a", &[1]), ("d", &[1])]),
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_that_to_the_first_column() {
+    fn differences_are_to_the_first_column() {
         let matrix = Matrix::of(&[
             counted("first", &[("a", &[50]), ("zero", &[0]), ("same", &[7])]),
             counted("second", &[("a", &[40]), ("zero", &[3]), ("same", &[7])]),
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_leaves_idioms_out() {
+    fn means_exclude_idioms() {
         let mut columns = [
             counted("first", &[("a", &[50]), ("fifo.put", &[10])]),
             counted("second", &[("a", &[100]), ("fifo.put", &[1000])]),
@@ -334,7 +334,7 @@ mod tests {
             (mean.ratio.round() as u64, mean.metrics)
         };
         assert_eq!(ratio(&columns), (14, 2));
-        // Where one kernel has the object and the other has not, nothing is compared either.
+        // An idiom in one column is enough: it is not the same object as the other kernel's.
         columns[1].run.catalog.push(Entry {
             metric: "fifo.put".to_owned(),
             idiom: true,
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_compared_as_time_and_never_with_instructions() {
+    fn times_are_never_compared_with_instructions() {
         let columns = [
             measured("fast", Unit::Cycles, 2_000_000_000, &[("a", &[200])]),
             measured("slow", Unit::Cycles, 1_000_000_000, &[("a", &[200])]),
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_number_has_no_difference() {
+    fn metrics_without_values_have_no_difference() {
         let skipped = Outcome::Skipped("not here".to_owned());
         let without = column(
             "without",
@@ -426,7 +426,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_ratio_is_the_inverse_of_that_the_other_way(a in any_column(), b in any_column()) {
+        fn swapping_columns_inverts_the_ratio(a in any_column(), b in any_column()) {
             let there = Matrix::of(&[a.clone(), b.clone()]);
             let back = Matrix::of(&[b, a]);
             prop_assert_eq!(there.rows.len(), back.rows.len());
@@ -448,7 +448,7 @@ mod tests {
         }
 
         #[test]
-        fn any_runs_have_a_matrix_that_can_be_shown(columns in prop::collection::vec(any_column(), 0..5)) {
+        fn every_matrix_can_be_shown_and_exported(columns in prop::collection::vec(any_column(), 0..5)) {
             use crate::export::{csv, json, markdown};
             use crate::report::matrix::table;
             use crate::report::terminal::{BarStyle, Colour, Style};

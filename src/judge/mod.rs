@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Runs in, judgements out: what a metric costs, whether it changed, whether that passes.
-//! Pure functions and values.
+//! Judges runs: what does a metric cost, did it change, does that pass a gate?
+//!
+//! Runs come in, judgements go out; everything is a pure function or a value. Text that is marked as
+//! untrusted comes from streams and files and is unchanged, so reports have to escape it.
 
 pub mod budget;
 pub mod compare;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The noise of a machine: how much unchanged runs vary, and how often `compare` would call that a
-//! change.
+//! The noise of a machine: how much unchanged runs vary, and how often `compare` would raise a
+//! false alarm.
 //!
-//! The method and its limits are in `doc/method.md`, section "Comparing".
+//! Several runs of the same target come in; a noise floor for each metric and the number of false
+//! alarms go out. `doc/method.md`, section "Comparing", describes the method and its limits.
 
 use std::collections::BTreeMap;
 
@@ -18,39 +19,39 @@ use crate::judge::summary::Status;
 use crate::statistics::{distributions, means};
 use crate::stream::run::{Fact, Run};
 
-/// The version of the files that hold floors.
+/// The version of the file format.
 const SCHEMA: u32 = 2;
 
-/// What was found of the noise of one target on one machine in one configuration.
+/// The noise of one target on one machine in one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
-    /// The version of this form.
+    /// The version of the file format.
     pub schema: u32,
-    /// What was measured.
+    /// The target, as `--on` names it.
     pub target: String,
-    /// When the last of the runs began, as RFC 3339 has it.
+    /// When the last run started (RFC 3339).
     pub started: String,
-    /// How many runs were made.
+    /// The number of runs.
     pub runs: usize,
-    /// Comparisons of a run with the next, each run in one of them.
+    /// The number of comparisons. Each run is in at most one of them.
     pub comparisons: usize,
-    /// In how many of these a metric regressed at the gate, with the least margin.
+    /// In how many of these a metric regressed, with the default margins: false alarms.
     pub alarms: usize,
-    /// What the runs told of each condition that matters to a comparison.
+    /// The values of each condition that matters to a comparison.
     pub conditions: BTreeMap<String, Vec<String>>,
-    /// For each metric and quantity the greatest ratio of two runs less 1.
+    /// The noise floor of each metric and quantity: the greatest ratio of two runs, minus 1.
     pub floors: BTreeMap<String, MetricFloors>,
 }
 
 impl Noise {
-    /// What several runs of the same thing say of its noise. `None` when fewer than two of them,
-    /// the last included, are of one target under the same conditions.
+    /// The noise that unchanged runs show. Runs whose target or conditions differ from those of the
+    /// last run are ignored; `None` if fewer than two runs remain.
     #[must_use]
     pub fn of(runs: &[Run]) -> Option<Self> {
         let last = runs.last()?;
         let key = |run: &Run| (target(run), conditions(run));
-        let like_the_last = |run: &&Run| key(run) == key(last);
-        let runs: Vec<&Run> = runs.iter().filter(like_the_last).collect();
+        let matches_last = |run: &&Run| key(run) == key(last);
+        let runs: Vec<&Run> = runs.iter().filter(matches_last).collect();
         if runs.len() < 2 {
             return None;
         }
@@ -74,11 +75,11 @@ impl Noise {
         })
     }
 
-    /// Reads what [`Noise::text`] wrote.
+    /// Reads the output of [`Noise::text`].
     ///
     /// # Errors
     ///
-    /// It is of another form or another version.
+    /// The text is invalid or has another version.
     pub fn parse(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Version {
@@ -87,20 +88,20 @@ impl Noise {
         let Version { schema } = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if schema != SCHEMA {
             return Err(format!(
-                "it has version {schema}, this tool reads {SCHEMA}; measure it again"
+                "it has version {schema}, but this tool reads {SCHEMA}: run `kernmark noise` again"
             ));
         }
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// It as JSON, a metric a line, with a line end.
+    /// Pretty-printed JSON with a final newline.
     #[must_use]
     pub fn text(&self) -> String {
         json(self) + "\n"
     }
 
-    /// It, and of what was kept before under the same name the floors of metrics that were not
-    /// measured now. What cannot be read counts as nothing.
+    /// Adds the floors of metrics that an older file has and this measurement lacks. `kept` is the
+    /// text of that file; invalid text is ignored.
     #[must_use]
     pub fn merged_with(&self, kept: Option<&str>) -> Self {
         let kept = kept.and_then(|text| Noise::parse(text).ok());
@@ -111,13 +112,13 @@ impl Noise {
         merged
     }
 
-    /// Whether a run is of the same target under the same conditions.
+    /// Whether a run has the same target and the same conditions.
     #[must_use]
     pub fn fits(&self, run: &Run) -> bool {
         self.target == target(run) && self.conditions == conditions(run)
     }
 
-    /// A name for its file: the same for whatever fits the same runs.
+    /// The file name: the same for all measurements with this target and these conditions.
     #[must_use]
     pub fn name(&self) -> String {
         let ordinary = |c: &char| c.is_ascii_alphanumeric() || *c == '-' || *c == '_';
@@ -127,14 +128,15 @@ impl Noise {
         format!("{target}-{sum:08x}.json")
     }
 
-    /// The greatest false-alarm rate that what was seen is not too rare for, with 95 % confidence.
+    /// The upper bound of the false-alarm rate, with 95 % confidence
+    /// ([`distributions::upper_bound_of_probability`]).
     #[must_use]
-    pub fn most_alarms(&self) -> f64 {
+    pub fn max_alarm_rate(&self) -> f64 {
         distributions::upper_bound_of_probability(self.alarms, self.comparisons)
     }
 }
 
-/// For each metric and quantity how much the two runs differ that differ most.
+/// For each metric and quantity: the greatest ratio of two runs, minus 1.
 fn floors(runs: &[&Run]) -> BTreeMap<String, MetricFloors> {
     let mut levels: BTreeMap<(String, Quantity), Vec<f64>> = BTreeMap::new();
     for run in runs {
@@ -163,7 +165,7 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).expect("keys are strings")
 }
 
-/// What was measured, as `--on` names it.
+/// The target of a run, as `--on` names it.
 fn target(run: &Run) -> String {
     Fact::value_in(&run.host, "target")
         .unwrap_or("linux")

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Two sides that were measured interleaved: which sessions lie in which block.
+//! Interleaved measurements: which session belongs to which block.
+//!
+//! Two runs come in; if they were measured together, the block of each session goes out.
 
 use std::collections::BTreeSet;
 
-use crate::judge::conditions::told;
+use crate::judge::conditions::fact_values;
 use crate::judge::quantity::{MEDIANS_LEVEL, TAILS_LEVEL};
 use crate::statistics::permutation::least_p;
 use crate::stream::run::{Run, Session};
@@ -12,28 +14,28 @@ use crate::stream::session::BLOCK;
 
 /// Two sides that were measured interleaved with each other.
 pub(crate) struct Pair {
-    /// `None` where a damaged stream does not tell reliably which sessions lie in which block.
+    /// `None` if a stream is damaged, because the blocks of its sessions are then unreliable.
     pub(crate) blocks: Option<Blocks>,
 }
 
 /// The block of each session of two sides.
 pub(crate) struct Blocks {
-    /// For each session of the base and of the new side the number of its block.
+    /// The block number of each session, for the base and the new side.
     pub(crate) of: [Vec<usize>; 2],
-    /// How many blocks hold sessions of both sides.
+    /// The number of blocks with sessions of both sides.
     pub(crate) shared: usize,
 }
 
 impl Pair {
-    /// `None` unless every session was measured in a block of a measurement that measured both
-    /// sides.
+    /// `None` unless every session belongs to a block, and both sides come from the same
+    /// measurements.
     pub(crate) fn of(base: &Run, new: &Run) -> Option<Self> {
         let blocks = |run: &Run| -> Option<Vec<String>> {
-            let of = |session: &Session| told(&session.facts, BLOCK).pop_first();
+            let of = |session: &Session| fact_values(&session.facts, BLOCK).pop_first();
             run.sessions.iter().map(of).collect()
         };
         let (base_blocks, new_blocks) = (blocks(base)?, blocks(new)?);
-        // What stands before the number of the block names the measurement.
+        // A block is named `MEASUREMENT NUMBER`.
         let measurements = |blocks: &[String]| -> BTreeSet<String> {
             let name = |block: &String| {
                 block
@@ -65,12 +67,14 @@ impl Blocks {
     }
 }
 
-/// How many of so many replicates each block of an interleaved measurement holds: as many blocks
-/// as can be, so that what drifts on the machine affects both sides of each, but of two replicates
-/// or more, from which the noise within a block is known, and so few that a single change of a
-/// tail, or at least of a median, can still be found. The sizes differ by one at most.
+/// How many replicates of each side go into each block of an interleaved measurement.
 ///
-/// 10 replicates make 5 blocks: 2 of C(4, 2)^5 is 0.00026.
+/// There are as many blocks as possible, so that drift affects both sides of a block equally. Two
+/// conditions limit their number: a block has at least two replicates per side, to estimate the
+/// noise within it; and the smallest possible p value is significant for a tail, or at least for a
+/// median. The sizes differ by one at most.
+///
+/// 10 replicates make 5 blocks: the smallest p value is 2 / C(4, 2)^5 = 0.00026.
 #[must_use]
 pub fn block_sizes(replicates: usize) -> Vec<usize> {
     let split = |count: usize| -> Vec<usize> {
@@ -95,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_many_but_not_too_small() {
+    fn blocks_have_two_replicates_and_can_show_a_change() {
         let sizes: Vec<Vec<usize>> = [0, 1, 3, 4, 5, 6, 7, 10].map(block_sizes).into();
         let expected: [&[usize]; 8] = [
             &[0],

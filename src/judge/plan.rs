@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How many replicates find a change of a given size? An answer for each metric, from a pilot run.
+//! How many replicates does a comparison need to detect a change of a given size?
 //!
-//! The method and its limits are in `doc/method.md`, section "How many replicates".
+//! A pilot run and a [`Question`] come in; an answer for each metric goes out. `doc/method.md`,
+//! section "How many replicates", describes the method and its limits.
 
 use std::collections::BTreeMap;
 
@@ -13,25 +14,25 @@ use crate::statistics::permutation::Design;
 use crate::statistics::{distributions, order};
 use crate::stream::run::{Replicate, Run, Unit, CLOCK};
 
-/// The most replicates on a side that are considered: the most that `--runs` takes.
-pub const MOST: usize = 1000;
-/// Replicates that show that exact instructions are exact.
-pub const EXACT: usize = 2;
+/// The largest number of replicates per side that is considered: the maximum of `--runs`.
+pub const MAX_REPLICATES: usize = 1000;
+/// The number of replicates that shows that instructions are exact.
+pub const EXACT_REPLICATES: usize = 2;
 /// The confidence of the upper bound of a spread (R. H. Browne, *Statistics in Medicine* 14, 1995).
-pub const CAUTION: f64 = 0.8;
-/// Comparisons that are simulated for each number of replicates and each shape of noise.
-const TRIALS: usize = 250;
-/// Each number of replicates is tried up to this one; beyond it the least is searched for.
-const MOST_TRIED: usize = 10;
-/// The seed of the simulation: the same pilot always gives the same answer.
+pub const SPREAD_CONFIDENCE: f64 = 0.8;
+/// How many comparisons are simulated for each number of replicates and each shape of noise.
+const SIMULATIONS: usize = 250;
+/// Every number of replicates is tried up to this one. Above it, a binary search finds the smallest.
+const LINEAR_SEARCH_LIMIT: usize = 10;
+/// The seed of the simulation, so that the same pilot always gives the same answer.
 const SEED: u64 = 0x706c_616e;
 
-/// What is asked.
+/// What the plan has to answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Question {
-    /// The change that is to be found, as a share: above the margin.
+    /// The change to detect, as a share; larger than the margin.
     pub change: f64,
-    /// The probability with which it is to be found, from 0 to 1.
+    /// The power: the probability of detecting that change, 0 to 1.
     pub power: f64,
     /// The equivalence margin of the comparison, as a share.
     pub margin: f64,
@@ -40,11 +41,11 @@ pub struct Question {
 /// The answer for all metrics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What was asked.
+    /// The question.
     pub question: Question,
-    /// How many metrics would be tested together.
+    /// The number of metrics that are tested together.
     pub family: usize,
-    /// The most replicates that a metric of the pilot has.
+    /// The largest number of replicates of a metric in the pilot.
     pub replicates: usize,
     /// The metrics, in the order of the pilot.
     pub metrics: Vec<Planned>,
@@ -53,11 +54,11 @@ pub struct Plan {
 /// The answer for one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
-    /// Its id, not yet safe to show.
+    /// The metric's id (untrusted text).
     pub id: String,
-    /// Its replicates in the pilot.
+    /// The number of replicates in the pilot.
     pub replicates: usize,
-    /// The samples of a replicate: their median.
+    /// The number of samples in a replicate; the median if replicates differ.
     pub samples: u64,
     /// What it needs.
     pub need: Need,
@@ -66,57 +67,56 @@ pub struct Planned {
 /// What a metric needs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Need {
-    /// [`EXACT`] replicates: they are equal.
+    /// [`EXACT_REPLICATES`] replicates, because the pilot's are equal sample by sample.
     Exact,
-    /// Replicates, as their spread says.
+    /// Replicates according to their spread.
     Replicates(Estimate),
-    /// It cannot be said; why, not yet safe to show.
+    /// Unknown for this reason (untrusted text).
     Unknown(String),
 }
 
-/// How much a metric scatters, and what follows from that.
+/// How much a metric varies between replicates, and the replicates that this requires.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The standard deviation of the logarithms of the replicates' values, in nanoseconds or in
-    /// readings of the clock, whichever is more, because a change has to show in both: 0.01 is one
-    /// per cent.
+    /// The standard deviation of the logarithms of the replicates' values: 0.01 is 1 %. The larger of
+    /// those in nanoseconds and in readings of the clock, because a change has to show in both.
     pub spread: f64,
-    /// The part of its square that the scatter of samples within a replicate explains, 0 to 1.
+    /// The share of its variance that the variation of samples within a replicate explains, 0 to 1.
     pub sampling: f64,
-    /// The spread that is planned with: the upper bound with the confidence [`CAUTION`].
+    /// The spread that the plan uses: the upper bound with the confidence [`SPREAD_CONFIDENCE`].
     pub upper: f64,
-    /// The least change that as many replicates as the pilot has find, as a share; `None` where
-    /// they are too few for any.
+    /// The resolution with the pilot's number of replicates, as a share; `None` if they are too few
+    /// for any change.
     pub finds: Option<f64>,
-    /// Replicates on each side that find the change; `None`: more than [`MOST`].
+    /// Replicates on each side that detect the change; `None` if more than [`MAX_REPLICATES`].
     pub to_find: Option<usize>,
-    /// Replicates on each side that show that an unchanged metric is equivalent; `None`: more than
-    /// [`MOST`].
-    pub to_show_none: Option<usize>,
-    /// Samples in each replicate with which the pilot's number of replicates finds the change;
-    /// `None` where it does already, or where more samples do not help.
+    /// Replicates on each side that show an unchanged metric to be equivalent; `None` if more than
+    /// [`MAX_REPLICATES`].
+    pub to_show_equivalence: Option<usize>,
+    /// Samples per replicate with which the pilot's number of replicates detects the change. `None`
+    /// if it already does, or if more samples do not help.
     pub samples: Option<u64>,
 }
 
 impl Plan {
-    /// Plans from a pilot; `picked` says which of its metrics are to be compared.
+    /// Plans from a pilot, for the metrics that `is_selected` accepts.
     #[must_use]
-    pub fn of(pilot: &Run, question: Question, picked: impl Fn(&str) -> bool) -> Self {
+    pub fn of(pilot: &Run, question: Question, is_selected: impl Fn(&str) -> bool) -> Self {
         let mut values = summary::values(pilot);
         let clocks = readings(&values);
-        values.retain(|values| picked(values.id));
+        values.retain(|values| is_selected(values.id));
         let is_tested = |v: &&Values| {
             v.status == Status::Ok && !v.values.is_empty() && !is_exact(v.unit, &v.replicates)
         };
         let family = values.iter().filter(is_tested).count();
-        let mut trials = AllTrials::of_family(family);
+        let mut simulations = SimulationCache::of_family(family);
         let metrics: Vec<Planned> = values
             .iter()
             .map(|values| Planned {
                 id: values.id.to_owned(),
                 replicates: values.replicates.len(),
                 samples: samples(&values.replicates),
-                need: need(values, &clocks, question, &mut trials),
+                need: need(values, &clocks, question, &mut simulations),
             })
             .collect();
         Plan {
@@ -127,19 +127,19 @@ impl Plan {
         }
     }
 
-    /// How many metrics so many replicates on each side suffice for, and of how many that can be
-    /// said.
+    /// The number of metrics for which this many replicates on each side suffice, and the number of
+    /// metrics with a known need.
     #[must_use]
-    pub fn found_by(&self, replicates: usize) -> (usize, usize) {
+    pub fn count_found_with(&self, replicates: usize) -> (usize, usize) {
         let needs: Vec<Option<usize>> = self.metrics.iter().filter_map(Planned::to_find).collect();
         let found = needs.iter().flatten().filter(|n| **n <= replicates);
         (found.count(), needs.len())
     }
 
-    /// The least number of replicates that suffices for this share of the metrics; `None` where
-    /// [`MOST`] do not.
+    /// The smallest number of replicates that suffices for this share of the metrics; `None` if
+    /// [`MAX_REPLICATES`] are too few.
     #[must_use]
-    pub fn enough_for(&self, share: f64) -> Option<usize> {
+    pub fn replicates_for_share(&self, share: f64) -> Option<usize> {
         let mut needs: Vec<usize> = self
             .metrics
             .iter()
@@ -148,30 +148,31 @@ impl Plan {
         needs.sort_unstable();
         let rank = (share * needs.len() as f64).ceil() as usize;
         let needed = needs.get(rank.checked_sub(1)?).copied();
-        needed.filter(|needed| *needed <= MOST)
+        needed.filter(|needed| *needed <= MAX_REPLICATES)
     }
 }
 
 impl Planned {
-    /// The replicates that find the change; the inner `None` is more than [`MOST`], the outer:
-    /// it cannot be said.
+    /// The replicates on each side that detect the change. The inner `None` means more than
+    /// [`MAX_REPLICATES`]; the outer `None` means unknown.
     #[must_use]
     pub fn to_find(&self) -> Option<Option<usize>> {
         match &self.need {
-            Need::Exact => Some(Some(EXACT)),
+            Need::Exact => Some(Some(EXACT_REPLICATES)),
             Need::Replicates(estimate) => Some(estimate.to_find),
             Need::Unknown(_) => None,
         }
     }
 }
 
+/// The number of samples in a replicate: the median over replicates.
 fn samples(replicates: &[&Replicate]) -> u64 {
     let mut counts: Vec<u64> = replicates.iter().map(|r| r.histogram.total()).collect();
     counts.sort_unstable();
     counts.get(counts.len() / 2).copied().unwrap_or(0)
 }
 
-/// The logarithm of what one reading of the clock took in each session.
+/// The logarithm of the cost of reading the clock in each session.
 fn readings(values: &[Values]) -> BTreeMap<usize, f64> {
     let clock = values
         .iter()
@@ -190,7 +191,7 @@ fn need(
     values: &Values,
     clocks: &BTreeMap<usize, f64>,
     question: Question,
-    trials: &mut AllTrials,
+    simulations: &mut SimulationCache,
 ) -> Need {
     if values.status != Status::Ok {
         return Need::Unknown(absence(values.status, values.reason));
@@ -201,11 +202,11 @@ fn need(
     let unknown = |why: &str| Need::Unknown(why.to_owned());
     let replicates = values.values.len();
     match (values.unit, replicates) {
-        (Unit::Cycles, 0) => return unknown("its clock does not say how long a tick is"),
+        (Unit::Cycles, 0) => return unknown("the frequency of its clock is unknown"),
         (Unit::Instructions, 1) => {
-            return unknown("one replicate does not show whether it repeats exactly (--runs 2)")
+            return unknown("one replicate cannot show that it repeats exactly (use --runs 2)")
         }
-        (_, 0 | 1) => return unknown("one replicate has no spread (--runs 2 at least)"),
+        (_, 0 | 1) => return unknown("one replicate has no spread (use --runs 2 or more)"),
         _ => {}
     }
     if values.values.iter().any(|value| *value <= 0.0) {
@@ -225,7 +226,7 @@ fn need(
     } else {
         variance(&logs).max(of_readings)
     };
-    // Of ticks; what a tick is does not matter to a share.
+    // In ticks: the unit cancels out in a share.
     let of_sampling: Vec<f64> = values
         .replicates
         .iter()
@@ -237,42 +238,43 @@ fn need(
     } else {
         0.0
     };
-    let caution = distributions::chi_square_quantile(1.0 - CAUTION, freedom)
+    let caution = distributions::chi_square_quantile(1.0 - SPREAD_CONFIDENCE, freedom)
         .map_or(1.0, |bound| (freedom as f64 / bound).sqrt());
     let upper = caution * variance.sqrt();
     let goal = Goal {
         question,
         spread: upper,
     };
-    let to_find = least(|n| trials.of(n).power(goal) >= question.power);
-    let to_show_none = least(|n| trials.of(n).power_of_none(goal) >= question.power);
+    let to_find = least_replicates(|n| simulations.of(n).power(goal) >= question.power);
+    let to_show_equivalence =
+        least_replicates(|n| simulations.of(n).equivalence_power(goal) >= question.power);
     let samples = match to_find {
         Some(needed) if needed <= replicates => None,
-        _ => more_samples(goal, variance.sqrt(), sampling, trials.of(replicates)),
+        _ => more_samples(goal, variance.sqrt(), sampling, simulations.of(replicates)),
     };
     Need::Replicates(Estimate {
         spread: variance.sqrt(),
         sampling,
         upper,
-        finds: trials.of(replicates).finds(goal),
+        finds: simulations.of(replicates).resolution(goal),
         to_find,
-        to_show_none,
+        to_show_equivalence,
         samples: samples
             .map(|factor| (factor * self::samples(&values.replicates) as f64).ceil() as u64),
     })
 }
 
-/// The variance of two values or more, as that of a sample.
+/// The sample variance of two or more values.
 fn variance(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     squares / (values.len() - 1) as f64
 }
 
-/// The standard error of the median of a replicate's samples, in ticks: from two order statistics
+/// The standard error of the median of a replicate's samples, in ticks, from two order statistics
 /// around it (J. W. McKean, R. M. Schrader, *Communications in Statistics: Simulation and
-/// Computation* 13, 1984). It takes the samples as independent, which they are not quite, so it is
-/// rather too small. `None` below 5 samples.
+/// Computation* 13, 1984). It assumes independent samples, which they are not quite, so it is rather
+/// too small. `None` below 5 samples.
 fn median_error(replicate: &Replicate) -> Option<f64> {
     const Z: f64 = 1.96;
     let n = replicate.histogram.total();
@@ -286,22 +288,22 @@ fn median_error(replicate: &Replicate) -> Option<f64> {
     Some((high.0 - low.0) as f64 / (2.0 * Z))
 }
 
-/// The least number of replicates of which something is true, [`MOST`] at most; what is true of one
-/// number is taken to be true of all above it.
-fn least(mut is_enough: impl FnMut(usize) -> bool) -> Option<usize> {
-    if let Some(few) = (2..=MOST_TRIED).find(|n| is_enough(*n)) {
+/// The smallest number of replicates that is enough, up to [`MAX_REPLICATES`]. Assumes that if a
+/// number is enough, all larger numbers are.
+fn least_replicates(mut is_enough: impl FnMut(usize) -> bool) -> Option<usize> {
+    if let Some(few) = (2..=LINEAR_SEARCH_LIMIT).find(|n| is_enough(*n)) {
         return Some(few);
     }
-    let mut low = MOST_TRIED;
+    let mut low = LINEAR_SEARCH_LIMIT;
     let mut high = 2 * low;
-    while !is_enough(high.min(MOST)) {
-        if high >= MOST {
+    while !is_enough(high.min(MAX_REPLICATES)) {
+        if high >= MAX_REPLICATES {
             return None;
         }
         low = high;
         high *= 2;
     }
-    high = high.min(MOST);
+    high = high.min(MAX_REPLICATES);
     while high - low > 1 {
         let middle = usize::midpoint(low, high);
         if is_enough(middle) {
@@ -313,9 +315,9 @@ fn least(mut is_enough: impl FnMut(usize) -> bool) -> Option<usize> {
     Some(high)
 }
 
-/// How many times the samples let the same number of replicates find the change. More samples
-/// lessen the part of the variance that is theirs, in proportion.
-fn more_samples(goal: Goal, spread: f64, sampling: f64, trials: &Trials) -> Option<f64> {
+/// The factor by which more samples let the same number of replicates detect the change; `None` if
+/// no factor does. More samples reduce their part of the variance proportionally.
+fn more_samples(goal: Goal, spread: f64, sampling: f64, simulations: &Simulations) -> Option<f64> {
     const MOST_TIMES: f64 = 1000.0;
     let finds = |times: f64| {
         let left = (1.0 - sampling + sampling / times).sqrt();
@@ -323,7 +325,7 @@ fn more_samples(goal: Goal, spread: f64, sampling: f64, trials: &Trials) -> Opti
             spread: goal.spread * left,
             ..goal
         };
-        trials.power(with) >= goal.question.power
+        simulations.power(with) >= goal.question.power
     };
     if spread == 0.0 || !finds(MOST_TIMES) {
         return None;
@@ -340,132 +342,148 @@ fn more_samples(goal: Goal, spread: f64, sampling: f64, trials: &Trials) -> Opti
     Some(high)
 }
 
-/// A question about a metric of a certain spread.
+/// A question about a metric with this spread.
 #[derive(Clone, Copy)]
 struct Goal {
     question: Question,
     spread: f64,
 }
 
-/// Simulated comparisons of two sides that do not differ, all of one number of replicates, with
-/// noise of the standard deviation 1: of each shape of noise a list. The worse shape counts.
-struct Trials {
-    of_shapes: Vec<Vec<Trial>>,
+/// Simulated comparisons of two unchanged sides with one number of replicates, and noise of standard
+/// deviation 1. There is a list for each shape of noise; the worse shape counts.
+struct Simulations {
+    of_shapes: Vec<Vec<SimulatedComparison>>,
 }
 
-/// One comparison. To multiply the noise multiplies all of it; to add a change to the new side
-/// moves the estimate and the intervals by it.
-struct Trial {
-    /// The difference that is seen though there is none.
+/// One simulated comparison. A larger spread multiplies all of it; a change of the new side shifts
+/// the estimate and the interval.
+struct SimulatedComparison {
+    /// The observed difference, although there is none.
     estimate: f64,
-    /// The least change that is significant; infinite where there are too few replicates.
+    /// The smallest change that is significant; infinite with too few replicates.
     significant: f64,
-    /// How far the end of the interval that is farther lies from 0.
+    /// The distance of the farther end of the interval from 0.
     reach: f64,
 }
 
-struct AllTrials {
-    /// The level of a single test: that of medians, shared by the family.
+/// Simulations by number of replicates, made on demand.
+struct SimulationCache {
+    /// The significance level of a single test: that of medians, divided by the family's size.
     level: f64,
-    known: BTreeMap<usize, Trials>,
+    by_replicates: BTreeMap<usize, Simulations>,
 }
 
-impl AllTrials {
+impl SimulationCache {
     fn of_family(family: usize) -> Self {
-        AllTrials {
+        SimulationCache {
             level: MEDIANS_LEVEL / family.max(1) as f64,
-            known: BTreeMap::new(),
+            by_replicates: BTreeMap::new(),
         }
     }
 
-    fn of(&mut self, replicates: usize) -> &Trials {
+    fn of(&mut self, replicates: usize) -> &Simulations {
         let level = self.level;
-        self.known
+        self.by_replicates
             .entry(replicates)
-            .or_insert_with(|| Trials::of(replicates, level))
+            .or_insert_with(|| Simulations::of(replicates, level))
     }
 }
 
-impl Trials {
+impl Simulations {
     fn of(replicates: usize, level: f64) -> Self {
-        let mut noise = Noise(fastrand::Rng::with_seed(SEED ^ replicates as u64));
-        let shapes: [Shape; 2] = [Noise::normal, Noise::skewed];
+        let mut noise = NoiseSource(fastrand::Rng::with_seed(SEED ^ replicates as u64));
+        let shapes: [Shape; 2] = [NoiseSource::normal, NoiseSource::skewed];
         let is_new = (0..2 * replicates).map(|session| session >= replicates);
         let design = Design::new(is_new.collect(), None);
-        // The joint test of many metrics is about as strict as Holm's correction, but for so few
-        // replicates that it can find nothing.
+        // With many metrics the joint test is about as strict as Holm's correction, unless there are
+        // too few replicates for it to detect anything.
         let level = Some(level).filter(|_| design.least_p() <= MEDIANS_LEVEL);
-        let trials = |shape: Shape| {
-            let trial = |_| Trial::of(&design, level, shape, &mut noise);
-            (0..TRIALS).map(trial).collect::<Vec<Trial>>()
+        let simulations = |shape: Shape| {
+            let comparison = |_| SimulatedComparison::of(&design, level, shape, &mut noise);
+            (0..SIMULATIONS)
+                .map(comparison)
+                .collect::<Vec<SimulatedComparison>>()
         };
-        Trials {
-            of_shapes: shapes.into_iter().map(trials).collect(),
+        Simulations {
+            of_shapes: shapes.into_iter().map(simulations).collect(),
         }
     }
 
-    fn share(&self, is: impl Fn(&Trial) -> bool) -> f64 {
-        let share = |trials: &Vec<Trial>| {
-            let count = trials.iter().filter(|trial| is(trial)).count();
-            count as f64 / trials.len() as f64
+    /// The share of comparisons that meet a criterion, for the worse shape of noise.
+    fn worst_share(&self, is_met: impl Fn(&SimulatedComparison) -> bool) -> f64 {
+        let share = |simulations: &Vec<SimulatedComparison>| {
+            let count = simulations
+                .iter()
+                .filter(|comparison| is_met(comparison))
+                .count();
+            count as f64 / simulations.len() as f64
         };
         self.of_shapes.iter().map(share).fold(1.0, f64::min)
     }
 
-    /// How often the change is found: significant at the gate and beyond the margin.
+    /// The probability that the change is significant and beyond the margin.
     fn power(&self, goal: Goal) -> f64 {
         let (change, margin) = (goal.question.change.ln_1p(), goal.question.margin.ln_1p());
-        self.share(|trial| trial.needed(goal.spread, margin) <= change)
+        self.worst_share(|comparison| comparison.detectable_change(goal.spread, margin) <= change)
     }
 
-    /// How often a metric that did not change is called equivalent.
-    fn power_of_none(&self, goal: Goal) -> f64 {
+    /// The probability that an unchanged metric is judged equivalent.
+    fn equivalence_power(&self, goal: Goal) -> f64 {
         let margin = goal.question.margin.ln_1p();
-        // 0 times infinity is no number.
-        self.share(|trial| trial.reach.is_finite() && trial.reach * goal.spread <= margin)
+        // Infinity times 0 is NaN.
+        self.worst_share(|comparison| {
+            comparison.reach.is_finite() && comparison.reach * goal.spread <= margin
+        })
     }
 
-    /// The least change that is found as often as asked, as a share.
-    fn finds(&self, goal: Goal) -> Option<f64> {
+    /// The smallest change that is detected with the requested power, as a share.
+    fn resolution(&self, goal: Goal) -> Option<f64> {
         let margin = goal.question.margin.ln_1p();
-        let of_shape = |trials: &Vec<Trial>| {
-            let needed = trials.iter().map(|t| t.needed(goal.spread, margin));
-            let mut needed: Vec<f64> = needed.collect();
-            needed.sort_by(f64::total_cmp);
-            let rank = (goal.question.power * needed.len() as f64).ceil() as usize;
-            needed[rank.clamp(1, needed.len()) - 1]
+        let of_shape = |simulations: &Vec<SimulatedComparison>| {
+            let changes = simulations
+                .iter()
+                .map(|comparison| comparison.detectable_change(goal.spread, margin));
+            let mut changes: Vec<f64> = changes.collect();
+            changes.sort_by(f64::total_cmp);
+            let rank = (goal.question.power * changes.len() as f64).ceil() as usize;
+            changes[rank.clamp(1, changes.len()) - 1]
         };
         let change = self.of_shapes.iter().map(of_shape).fold(0.0, f64::max);
         change.is_finite().then(|| change.exp_m1())
     }
 }
 
-impl Trial {
-    /// The least change that this comparison would have found.
-    fn needed(&self, spread: f64, margin: f64) -> f64 {
+impl SimulatedComparison {
+    /// The smallest change that this comparison would have detected, as a logarithm.
+    fn detectable_change(&self, spread: f64, margin: f64) -> f64 {
         if self.significant.is_infinite() {
             return f64::INFINITY;
         }
         (self.significant * spread).max(margin - self.estimate * spread)
     }
 
-    /// A comparison as `compare` makes it; without a level it finds nothing.
-    fn of(design: &Design, level: Option<f64>, shape: Shape, noise: &mut Noise) -> Trial {
+    /// Simulates a comparison as `compare` makes it. Without a level, it detects nothing.
+    fn of(
+        design: &Design,
+        level: Option<f64>,
+        shape: Shape,
+        noise: &mut NoiseSource,
+    ) -> SimulatedComparison {
         let (base, new) = design.sizes();
         let values: Vec<f64> = (0..base + new).map(|_| shape(noise)).collect();
-        let never = Trial {
+        let detects_nothing = SimulatedComparison {
             estimate: 0.0,
             significant: f64::INFINITY,
             reach: f64::INFINITY,
         };
         let Some(shift) = design.difference(&values, 0.0) else {
-            return never;
+            return detects_nothing;
         };
         let reach = |level: f64| {
             let t = distributions::t_critical(level, shift.freedom);
             t.unwrap_or(f64::INFINITY) * shift.error
         };
-        Trial {
+        SimulatedComparison {
             estimate: shift.estimate,
             significant: level.map_or(f64::INFINITY, |level| reach(level) - shift.estimate),
             reach: reach(1.0 - order::CONFIDENCE) + shift.estimate.abs(),
@@ -473,20 +491,20 @@ impl Trial {
     }
 }
 
-/// Noise with the mean 0 and the standard deviation 1.
-struct Noise(fastrand::Rng);
+/// A source of noise with mean 0 and standard deviation 1.
+struct NoiseSource(fastrand::Rng);
 
-/// A value of noise of some distribution.
-type Shape = fn(&mut Noise) -> f64;
+/// Draws a value from some distribution of noise.
+type Shape = fn(&mut NoiseSource) -> f64;
 
-impl Noise {
-    /// Normal (G. E. P. Box, M. E. Muller, *Annals of Mathematical Statistics* 29, 1958).
+impl NoiseSource {
+    /// Normal noise (G. E. P. Box, M. E. Muller, *Annals of Mathematical Statistics* 29, 1958).
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.0.f64()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.0.f64()).cos()
     }
 
-    /// Exponential: with a tail towards what takes longer.
+    /// Exponential noise: a tail towards longer times.
     fn skewed(&mut self) -> f64 {
         -(1.0 - self.0.f64()).ln() - 1.0
     }
@@ -557,9 +575,9 @@ mod tests {
         }
     }
 
-    /// A metric of so many replicates around a level.
+    /// The replicates of a metric, one sample each, around a level.
     fn metric(
-        noise: &mut Noise,
+        noise: &mut NoiseSource,
         shape: Shape,
         replicates: usize,
         level: f64,
@@ -569,8 +587,8 @@ mod tests {
         (0..replicates).map(value).collect()
     }
 
-    /// Of so many comparisons of one metric in `family`, how many find a change of 5 %, and how
-    /// many call an unchanged one equivalent.
+    /// Compares one changed metric in a `family` this many times. Returns how often its change of 5 %
+    /// is found, and how often an unchanged metric is judged equivalent.
     fn found(
         shape: Shape,
         replicates: usize,
@@ -578,7 +596,7 @@ mod tests {
         spread: f64,
         times: usize,
     ) -> (f64, f64) {
-        let mut noise = Noise(fastrand::Rng::with_seed(7));
+        let mut noise = NoiseSource(fastrand::Rng::with_seed(7));
         let (mut changed, mut same) = (0, 0);
         for _ in 0..times {
             let mut side = |first: f64| {
@@ -607,25 +625,26 @@ mod tests {
     }
 
     fn needed(spread: f64, family: usize) -> (usize, usize) {
-        let mut trials = AllTrials::of_family(family);
+        let mut simulations = SimulationCache::of_family(family);
         let goal = Goal {
             question: QUESTION,
             spread,
         };
         (
-            least(|n| trials.of(n).power(goal) >= QUESTION.power).unwrap(),
-            least(|n| trials.of(n).power_of_none(goal) >= QUESTION.power).unwrap(),
+            least_replicates(|n| simulations.of(n).power(goal) >= QUESTION.power).unwrap(),
+            least_replicates(|n| simulations.of(n).equivalence_power(goal) >= QUESTION.power)
+                .unwrap(),
         )
     }
 
     #[test]
-    fn the_power_that_is_promised_is_reached() {
-        // Replicates that are decided by the least p value, by simulation, and by t.
+    fn promised_power_is_reached() {
+        // The number of replicates is determined by the least p value, by simulation, or by t.
         for (spread, family) in [(0.005, 20), (0.015, 20), (0.03, 5), (0.015, 100)] {
             let (find, _) = needed(spread, family);
             for (name, shape) in [
-                ("normal", Noise::normal as Shape),
-                ("skewed", Noise::skewed),
+                ("normal", NoiseSource::normal as Shape),
+                ("skewed", NoiseSource::skewed),
             ] {
                 let times = 4000 / (family + 10);
                 let (power, _) = found(shape, find, family, spread, times);
@@ -635,7 +654,7 @@ mod tests {
                     spread * 100.0,
                     power * 100.0
                 );
-                // Three standard errors of this share and of the 250 trials that it was planned by.
+                // Three standard errors of this share, and of the 250 comparisons behind the plan.
                 let least = 0.9 - 3.0 * (0.09 / times as f64 + 0.09 / 250.0).sqrt();
                 assert!(
                     power >= least,
@@ -646,12 +665,12 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_change_is_shown_to_be_equivalent_as_often_as_promised() {
+    fn unchanged_metrics_are_equivalent_as_often_as_promised() {
         for spread in [0.005, 0.01] {
             let (_, none) = needed(spread, 20);
             for (name, shape) in [
-                ("normal", Noise::normal as Shape),
-                ("skewed", Noise::skewed),
+                ("normal", NoiseSource::normal as Shape),
+                ("skewed", NoiseSource::skewed),
             ] {
                 let (_, shown) = found(shape, none, 20, spread, 40);
                 println!(
@@ -666,28 +685,28 @@ mod tests {
     }
 
     #[test]
-    fn no_more_replicates_are_asked_for_than_it_takes() {
+    fn plan_asks_for_no_more_replicates_than_needed() {
         let (find, none) = needed(0.015, 20);
-        let (power, _) = found(Noise::normal, find - 2, 20, 0.015, 100);
+        let (power, _) = found(NoiseSource::normal, find - 2, 20, 0.015, 100);
         assert!(power < 0.88, "{power} with two less than {find}");
-        let (_, shown) = found(Noise::normal, none - 5, 20, 0.015, 40);
+        let (_, shown) = found(NoiseSource::normal, none - 5, 20, 0.015, 40);
         assert!(shown < 0.88, "{shown} with five less than {none}");
     }
 
     #[test]
-    fn a_pilot_of_ten_is_enough_to_plan_with() {
-        let mut noise = Noise(fastrand::Rng::with_seed(11));
-        let mut trials = AllTrials::of_family(20);
+    fn ten_replicates_are_enough_for_a_pilot() {
+        let mut noise = NoiseSource(fastrand::Rng::with_seed(11));
+        let mut simulations = SimulationCache::of_family(20);
         let pilots = 100;
         let (mut enough, mut least_power): (u32, f64) = (0, 1.0);
         for _ in 0..pilots {
-            let replicates = metric(&mut noise, Noise::normal, 10, 1e6, 0.015);
+            let replicates = metric(&mut noise, NoiseSource::normal, 10, 1e6, 0.015);
             let pilot = run(Unit::Cycles, &[replicates]);
             let Need::Replicates(estimate) = need(
                 &summary::values(&pilot)[0],
                 &BTreeMap::new(),
                 QUESTION,
-                &mut trials,
+                &mut simulations,
             ) else {
                 panic!("{pilot:?}");
             };
@@ -696,29 +715,29 @@ mod tests {
                 question: QUESTION,
                 spread: 0.015,
             };
-            let power = trials.of(find).power(goal);
+            let power = simulations.of(find).power(goal);
             enough += u32::from(power >= QUESTION.power);
             least_power = least_power.min(power);
         }
         println!("{enough} of {pilots} pilots of ten replicates plan enough");
-        // The upper bound is one with 80 % confidence; whole replicates add a little.
+        // The upper bound has 80 % confidence; rounding up to whole replicates adds a little.
         assert!((70..=97).contains(&enough), "{enough}");
         assert!(least_power > 0.2, "{least_power}");
     }
 
     #[test]
-    fn the_least_p_value_bounds_from_below() {
-        // No noise at all: 2 / C(2n, n) decides, whatever the family.
+    fn least_p_value_sets_the_minimum_of_replicates() {
+        // Without noise, the least p value 2 / C(2n, n) decides, whatever the family.
         assert_eq!(needed(0.0, 1), (4, 2));
         assert_eq!(needed(0.0, 250), (4, 2));
     }
 
     #[test]
-    fn the_clock_counts_too() {
-        // The metric is quiet, the processor's speed is not: a change must show in readings too.
-        let mut noise = Noise(fastrand::Rng::with_seed(8));
-        let quiet = metric(&mut noise, Noise::normal, 10, 1e6, 0.003);
-        let loud = metric(&mut noise, Noise::normal, 10, 1e6, 0.02);
+    fn clock_noise_counts_too() {
+        // The metric is quiet but the processor's speed is not, and a change must show in both.
+        let mut noise = NoiseSource(fastrand::Rng::with_seed(8));
+        let quiet = metric(&mut noise, NoiseSource::normal, 10, 1e6, 0.003);
+        let loud = metric(&mut noise, NoiseSource::normal, 10, 1e6, 0.02);
         let mut pilot = run(Unit::Cycles, &[quiet, loud]);
         let alone = estimate(&pilot);
         pilot.metrics[1].id = CLOCK.into();
@@ -729,16 +748,16 @@ mod tests {
     }
 
     #[test]
-    fn a_change_near_the_margin_takes_more() {
-        let mut trials = AllTrials::of_family(1);
+    fn changes_near_the_margin_need_more_replicates() {
+        let mut simulations = SimulationCache::of_family(1);
         let mut with = |change| {
             let goal = Goal {
                 question: Question { change, ..QUESTION },
                 spread: 0.01,
             };
-            least(|n| trials.of(n).power(goal) >= 0.9)
+            least_replicates(|n| simulations.of(n).power(goal) >= 0.9)
         };
-        // By the normal distribution 2 * (1.28 * 0.01 / ln(1.025 / 1.02))^2 is 13.7.
+        // The normal distribution gives 2 * (1.28 * 0.01 / ln(1.025 / 1.02))^2 = 13.7.
         let near = with(0.025).unwrap();
         assert!((11..=17).contains(&near), "{near}");
         assert!(with(0.05).unwrap() < 8);
@@ -746,9 +765,9 @@ mod tests {
     }
 
     #[test]
-    fn the_scatter_of_samples_is_told_from_that_of_replicates() {
-        let mut noise = Noise(fastrand::Rng::with_seed(3));
-        // 100 samples with 10 % noise: the median has 1.25 %; replicates add none, or 5 %.
+    fn sample_noise_is_separated_from_replicate_noise() {
+        let mut noise = NoiseSource(fastrand::Rng::with_seed(3));
+        // 100 samples with 10 % noise give a median with 1.25 %; replicates add none, or 5 %.
         let mut pilot = |between: f64| {
             let mut replicate = || {
                 let level = 1e6 * (between * noise.normal()).exp();
@@ -773,11 +792,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_exact_takes_two_and_what_cannot_be_said_says_why() {
+    fn exact_metrics_need_two_replicates_and_unknown_needs_have_a_reason() {
         let exact = run(Unit::Instructions, &[vec![vec![100, 101]; 2]]);
         let answer = plan(&exact);
         assert_eq!((answer.family, &answer.metrics[0].need), (0, &Need::Exact));
-        assert_eq!((answer.found_by(2), answer.found_by(1)), ((1, 1), (0, 1)));
+        assert_eq!(
+            (answer.count_found_with(2), answer.count_found_with(1)),
+            ((1, 1), (0, 1))
+        );
         let why = |pilot: &Run| match &plan(pilot).metrics[0].need {
             Need::Unknown(why) => why.clone(),
             other => panic!("{other:?}"),
@@ -790,6 +812,6 @@ mod tests {
         let mut failed = one;
         failed.metrics[0].replicates[0].outcome = Outcome::Failed("order".into());
         assert_eq!(why(&failed), "failed: order");
-        assert_eq!(plan(&failed).enough_for(1.0), None);
+        assert_eq!(plan(&failed).replicates_for_share(1.0), None);
     }
 }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What is judged of a metric: its median, its percentiles and its first operation, each with a
-//! level and a margin of its own.
+//! The quantities that are judged for each metric: its median, its percentiles and its cold first
+//! operation. Each has its own significance level and margin.
 
-/// The level at which the adjusted p value of a median counts: 4 % of comparisons of unchanged
-/// machines may raise an alarm of any median.
+/// The family-wise error rate of medians: at most 4 % of comparisons of unchanged machines raise a
+/// false alarm in any median. An adjusted p value at or below it is significant.
 pub const MEDIANS_LEVEL: f64 = 0.04;
-/// The same of percentiles and first operations: 1 %. Together the families err in at most 5 %.
+/// The family-wise error rate of percentiles and first operations. Together, the two families raise
+/// a false alarm in at most 5 % of comparisons.
 pub const TAILS_LEVEL: f64 = 0.01;
-/// A figure of a replicate that is judged by itself.
+
+/// A figure of a replicate that gets a verdict of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
-    /// The median of the samples, or the mean where the source tells no more.
+    /// The median of the samples; the mean if the source reports no median.
     P50,
     /// The 90th percentile.
     P90,
@@ -19,12 +21,12 @@ pub enum Quantity {
     P99,
     /// The 99.9th percentile.
     P999,
-    /// The first operation of the process or boot, alone.
+    /// The first operation of the process or boot, timed alone.
     Cold,
 }
 
 impl Quantity {
-    /// All of them; the percentiles first, in rising order.
+    /// All quantities: the percentiles in ascending order, then the first operation.
     pub const ALL: [Quantity; 5] = [
         Quantity::P50,
         Quantity::P90,
@@ -32,10 +34,10 @@ impl Quantity {
         Quantity::P999,
         Quantity::Cold,
     ];
-    /// The percentiles above the median, in rising order.
+    /// The percentiles above the median, in ascending order.
     pub const PERCENTILES: [Quantity; 3] = [Quantity::P90, Quantity::P99, Quantity::P999];
 
-    /// Its name in reports.
+    /// The name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,7 +49,7 @@ impl Quantity {
         }
     }
 
-    /// Its name as a key of JSON and TOML, and on the command line.
+    /// The name as a key in JSON and TOML, and on the command line.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -56,7 +58,7 @@ impl Quantity {
         }
     }
 
-    /// The share of samples that lie at or below it, 0 to 1; `None` of the first operation.
+    /// The share of samples at or below this percentile, 0 to 1; `None` for the first operation.
     #[must_use]
     pub fn share(self) -> Option<f64> {
         match self {
@@ -68,13 +70,13 @@ impl Quantity {
         }
     }
 
-    /// Whether it is judged in the family of tails: everything but the median.
+    /// Whether it belongs to the family of tails: every quantity except the median.
     #[must_use]
     pub fn is_tail(self) -> bool {
         self != Quantity::P50
     }
 
-    /// The level of the family that it is judged in.
+    /// The significance level: the error rate of its family.
     #[must_use]
     pub fn level(self) -> f64 {
         if self.is_tail() {
@@ -84,8 +86,8 @@ impl Quantity {
         }
     }
 
-    /// The margin that it is judged with unless another is asked for, as a share: about three
-    /// times what it varies by between replicates of unchanged runs.
+    /// The default margin, as a share: about three times the variation between replicates of
+    /// unchanged runs.
     #[must_use]
     pub fn default_margin(self) -> f64 {
         match self {
@@ -109,15 +111,15 @@ impl std::str::FromStr for Quantity {
     }
 }
 
-/// The margins that were asked for, as shares; without one a quantity has its default.
+/// The requested margins, as shares. A quantity without one has its default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Margins {
-    asked: [Option<f64>; 5],
+    requested: [Option<f64>; 5],
 }
 
 impl Margins {
-    /// One margin for everything: that of the median; what is noisier keeps its default where that
-    /// is more.
+    /// One margin for all quantities. A tail keeps its default if that is larger, because tails are
+    /// noisier.
     #[must_use]
     pub fn all(margin: f64) -> Self {
         let of = |quantity: Quantity| match quantity {
@@ -125,25 +127,26 @@ impl Margins {
             tail => Some(margin.max(tail.default_margin())),
         };
         Margins {
-            asked: Quantity::ALL.map(of),
+            requested: Quantity::ALL.map(of),
         }
     }
 
     /// Sets the margin of one quantity.
     pub fn set(&mut self, quantity: Quantity, margin: f64) {
-        self.asked[quantity as usize] = Some(margin);
+        self.requested[quantity as usize] = Some(margin);
     }
 
-    /// The margin of a quantity that has noise.
+    /// The margin of a quantity that is subject to noise.
     #[must_use]
     pub fn of(&self, quantity: Quantity) -> f64 {
-        self.asked[quantity as usize].unwrap_or_else(|| quantity.default_margin())
+        self.requested[quantity as usize].unwrap_or_else(|| quantity.default_margin())
     }
 
-    /// The margin of exact instructions, where any difference is real: 0 unless one was asked for.
+    /// The margin of exact instructions: 0 unless one was requested, because any difference is
+    /// real.
     #[must_use]
     pub fn of_exact(&self) -> f64 {
-        self.asked[Quantity::P50 as usize].unwrap_or(0.0)
+        self.requested[Quantity::P50 as usize].unwrap_or(0.0)
     }
 }
 
@@ -161,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn one_margin_for_all_narrows_the_median_alone() {
+    fn one_margin_for_all_never_narrows_tails() {
         let margins = Margins::all(0.03);
         assert_eq!(
             Quantity::ALL.map(|q| Some(margins.of(q))),

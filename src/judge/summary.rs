@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a run says of each metric, in one line: [`Summary`].
+//! The summary of each metric of a run, and the values of its replicates.
+//!
+//! A run comes in; a [`Summary`] per metric goes out, or its [`Values`] per replicate.
 
 use std::collections::HashMap;
 
@@ -10,105 +12,104 @@ use crate::stream::run::{
     Clock, Entry, Metric, Outcome, Replicate, Run, Session, Statistic, Unit, CLOCK, PICOSECONDS,
 };
 
-/// How far the frequencies of two sessions may differ, as a share: each session
-/// may have measured its clock anew.
+/// How much the frequencies of two sessions may differ, as a share. They can differ slightly because
+/// each session may measure its clock again.
 const SAME_HZ: f64 = 0.01;
 
-/// Whether a metric has a number in a run: what most of its replicates say.
+/// Whether a metric has a value in a run; the majority of its replicates decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
-    /// More than half of the replicates have a number.
+    /// More than half of the replicates have a value.
     Ok,
     /// Not measured: the port or the machine lacks what it needs.
     Skipped,
     /// A proof failed, or the agent reported an error.
     Failed,
-    /// It hung, was cut off, or its records were damaged.
+    /// It hung, it was cut off, or its records were damaged.
     Incomplete,
 }
 
 /// A metric over all replicates of a run.
 ///
-/// All times are in ticks *per operation* (a sample's ticks divided by its
-/// batch) of the clock that [`unit`](Self::unit) and [`hz`](Self::hz) describe.
-/// Where a batch is more than one operation, a sample is the mean of so many,
-/// and percentiles and `max` are those of such means.
-/// None of them is there unless `status` is [`Status::Ok`].
+/// All times are in ticks *per operation* (a sample's ticks divided by its batch) of the clock that
+/// [`unit`](Self::unit) and [`hz`](Self::hz) describe. If a batch has more than one operation, a
+/// sample is the mean of the batch, and percentiles and `max` refer to such means. No value is
+/// present unless `status` is [`Status::Ok`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// The metric's id.
     pub id: String,
     /// The case that measures it.
     pub case: String,
-    /// Its entry of the catalog, when that arrived.
+    /// Its catalog entry, if the stream contains one.
     pub entry: Option<Entry>,
-    /// Whether it has a number.
+    /// Whether it has a value.
     pub status: Status,
-    /// Why it has none: the commonest reason of the commonest failure.
+    /// Why it has none: the most frequent reason of the most frequent failure.
     pub reason: Option<String>,
     /// What a tick is.
     pub unit: Unit,
-    /// Ticks per second; 0 when the unit is instructions.
+    /// Ticks per second; 0 if the unit is instructions.
     pub hz: u64,
-    /// What the value of a replicate is.
+    /// What the value of a replicate is: a median or a mean.
     pub statistic: Statistic,
     /// The median of the replicates' values.
     pub median: Option<f64>,
-    /// The lower end of the interval of the median over replicates
-    /// ([`order::median_interval`]): `None` below 6 replicates.
+    /// The lower end of the confidence interval of that median over replicates
+    /// ([`order::median_interval`]); `None` below 6 replicates.
     pub low: Option<f64>,
     /// The upper end of that interval.
     pub high: Option<f64>,
     /// The percentiles above the median, in the order of [`Quantity::PERCENTILES`].
     pub percentiles: [Option<Percentile>; 3],
-    /// The greatest of all samples.
+    /// The largest of all samples.
     pub max: Option<f64>,
-    /// The median of the replicates' first samples, each one operation alone.
+    /// The median of the replicates' first operations, each timed alone.
     pub cold: Option<f64>,
-    /// What was measured, the reading of the clock included: the median.
+    /// The median including the cost of reading the clock.
     pub gross: Option<f64>,
-    /// `gross` less the reading of the clock, of which each sample has one: may
-    /// be below 0. `None` when the run did not measure its clock.
+    /// `gross` minus the cost of reading the clock, which each sample contains once; may be
+    /// negative. `None` if the run did not measure its clock.
     pub net: Option<f64>,
-    /// What reading the clock once costs: the run's median of [`CLOCK`](crate::stream::run::CLOCK).
+    /// The cost of reading the clock once: the run's median of [`CLOCK`](crate::stream::run::CLOCK).
     pub clock_cost: Option<f64>,
-    /// Operations in each sample; the median, should replicates differ.
+    /// Operations in each sample; the median if replicates differ.
     pub batch: u64,
-    /// Replicates with a number.
+    /// The number of replicates with a value.
     pub replicates: usize,
-    /// Replicates in all.
+    /// The number of all replicates.
     pub tried: usize,
-    /// Samples of all replicates with a number.
+    /// The number of samples in all replicates with a value.
     pub samples: u64,
-    /// Why each replicate without a number has none, in the order of the stream.
+    /// Why each of the other replicates has no value, in stream order.
     pub lost: Vec<String>,
-    /// Context switches that the kernel counted in the case, all replicates together.
+    /// Context switches that the kernel counted in the case, over all replicates.
     pub switches: Option<u64>,
-    /// Context switches that the case must have made, or where its agent does not
-    /// say, the least that the proofs allow.
+    /// Context switches that the case must have made. If its agent does not say, the minimum that
+    /// the proofs allow.
     pub expected: Option<u64>,
     /// Bytes that one operation moves.
     pub bytes: Option<u64>,
     /// Items that one operation handles.
     pub items: Option<u64>,
-    /// Bytes per second, by the median; `None` when a tick is no time.
+    /// Bytes per second, by the median; `None` if ticks are not time.
     pub bytes_per_second: Option<f64>,
-    /// Items per second, by the median; `None` when a tick is no time.
+    /// Items per second, by the median; `None` if ticks are not time.
     pub items_per_second: Option<f64>,
 }
 
 /// A percentile of a run: the median of its replicates' percentiles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percentile {
-    /// Ticks of one operation.
+    /// In ticks per operation.
     pub value: f64,
-    /// Its interval over replicates ([`order::median_interval`]): `None` below 6 of them.
+    /// The confidence interval over replicates ([`order::median_interval`]); `None` below 6 of them.
     pub interval: Option<(f64, f64)>,
 }
 
 impl Summary {
-    /// A percentile; `None` of what is none, and where more than half of the replicates have too
-    /// few samples for it.
+    /// A percentile. `None` for a quantity that is not a percentile above the median, and if no more
+    /// than half of the replicates have enough samples for it.
     #[must_use]
     pub fn percentile(&self, quantity: Quantity) -> Option<Percentile> {
         let at = Quantity::PERCENTILES.iter().position(|p| *p == quantity)?;
@@ -121,7 +122,7 @@ impl Summary {
         Some(self.percentile(quantity)?.value)
     }
 
-    /// What a tick is called before people.
+    /// The name of a tick in reports.
     #[must_use]
     pub fn tick(&self) -> &'static str {
         match self.hz {
@@ -130,7 +131,7 @@ impl Summary {
         }
     }
 
-    /// Ticks as nanoseconds; `None` when they do not convert to time.
+    /// Ticks as nanoseconds; `None` if they are not time.
     #[must_use]
     pub fn nanoseconds(&self, ticks: f64) -> Option<f64> {
         nanoseconds(self.unit, self.hz, ticks)
@@ -171,23 +172,24 @@ pub fn summarise(run: &Run) -> Vec<Summary> {
         .collect()
 }
 
-/// What each replicate of a metric says.
+/// The values of one metric in each replicate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values<'a> {
     /// The metric's id.
     pub id: &'a str,
-    /// Whether it has a number.
+    /// Whether it has a value.
     pub status: Status,
     /// Why it has none.
     pub reason: Option<&'a str>,
     /// The unit of its clock.
     pub unit: Unit,
-    /// What the value of a replicate is.
+    /// What the value of a replicate is: a median or a mean.
     pub statistic: Statistic,
-    /// The replicates with a number.
+    /// The replicates with a value.
     pub replicates: Vec<&'a Replicate>,
-    /// The value of each of these, of one operation: nanoseconds by the clock of its own session,
-    /// or ticks where these are no time. Empty where a clock that counts cycles does not say how many a second has.
+    /// The value of each of these replicates, per operation: nanoseconds by the clock of its own
+    /// session, or ticks if they are not time. Empty if a clock that counts cycles has no known
+    /// frequency.
     pub values: Vec<f64>,
 }
 
@@ -217,7 +219,7 @@ pub fn values(run: &Run) -> Vec<Values<'_>> {
         .collect()
 }
 
-/// The replicates of a metric, sorted into those with a number and the others.
+/// The replicates of a metric, divided into those with a value and the others.
 pub(crate) struct Group<'a> {
     pub(crate) clock: &'a Clock,
     pub(crate) statistic: Statistic,
@@ -235,9 +237,9 @@ fn session<'a>(run: &'a Run, replicate: &Replicate) -> &'a Session {
 }
 
 impl<'a> Group<'a> {
-    /// `metric` has at least one replicate.
+    /// Groups the replicates of `metric`, which has at least one.
     pub(crate) fn of(run: &'a Run, metric: &'a Metric) -> Self {
-        // The clock of the first number; without numbers it does not matter.
+        // The clock of the first value; without values the clock does not matter.
         let first = metric
             .replicates
             .iter()
@@ -256,11 +258,11 @@ impl<'a> Group<'a> {
                 Outcome::Incomplete(reason) => (Status::Incomplete, reason.as_str()),
                 Outcome::Ok if !same_clock(group.clock, &session(run, replicate).clock) => (
                     Status::Failed,
-                    "measured by another clock than the replicates before it",
+                    "measured with a different clock than earlier replicates",
                 ),
                 Outcome::Ok if replicate.statistic() != group.statistic => (
                     Status::Failed,
-                    "its mean is known, of the replicates before it the median, or the reverse",
+                    "it reports a mean and earlier replicates a median, or the reverse",
                 ),
                 Outcome::Ok => {
                     group.ok.push(replicate);
@@ -276,13 +278,13 @@ impl<'a> Group<'a> {
         if self.ok.len() > self.lost.len() {
             return Status::Ok;
         }
-        commonest(self.lost.iter().map(|(status, _)| *status)).unwrap_or(Status::Incomplete)
+        most_frequent(self.lost.iter().map(|(status, _)| *status)).unwrap_or(Status::Incomplete)
     }
 
-    /// The commonest reason of this status.
+    /// The most frequent reason for this status.
     pub(crate) fn reason(&self, status: Status) -> Option<&'a str> {
         let lost = self.lost.iter().filter(|(s, _)| *s == status);
-        commonest(lost.map(|(_, reason)| *reason))
+        most_frequent(lost.map(|(_, reason)| *reason))
     }
 
     /// A figure of each replicate that has it.
@@ -293,7 +295,7 @@ impl<'a> Group<'a> {
             .collect()
     }
 
-    /// `None` where more than half of the replicates have too few samples.
+    /// `None` unless more than half of the replicates have enough samples.
     fn percentile(&self, quantity: Quantity) -> Option<Percentile> {
         let values = self.values(quantity);
         let value = order::median(&values).filter(|_| 2 * values.len() > self.ok.len())?;
@@ -303,15 +305,15 @@ impl<'a> Group<'a> {
         })
     }
 
-    /// The greatest sample; `None` where a replicate does not tell its own.
+    /// The largest sample; `None` if a summarised replicate does not report it.
     fn max(&self) -> Option<f64> {
         let of_summaries = self.ok.iter().filter_map(|r| r.stat.as_ref());
-        let mut told: Vec<f64> = of_summaries.map(|stat| stat.max).collect::<Option<_>>()?;
-        told.extend(self.ok.iter().filter_map(|replicate| {
+        let mut maxima: Vec<f64> = of_summaries.map(|stat| stat.max).collect::<Option<_>>()?;
+        maxima.extend(self.ok.iter().filter_map(|replicate| {
             let greatest = replicate.histogram.max()?;
             Some(greatest.0 as f64 / replicate.batch.max(1) as f64)
         }));
-        told.into_iter().reduce(f64::max)
+        maxima.into_iter().reduce(f64::max)
     }
 
     fn batch(&self) -> u64 {
@@ -326,8 +328,8 @@ impl<'a> Group<'a> {
             .fold(0, |sum, r| sum.saturating_add(r.samples()))
     }
 
-    /// The median over replicates of the value less the share of a clock reading
-    /// that an operation carries: one reading is spread over a batch.
+    /// The median over replicates of the value minus the cost of reading the clock. One reading is
+    /// spread over a batch, so each operation carries a share of it.
     fn net(&self, cost: f64) -> Option<f64> {
         let net: Vec<f64> = self
             .ok
@@ -340,7 +342,7 @@ impl<'a> Group<'a> {
         order::median(&net)
     }
 
-    /// Sums a figure of the proof `switches` over the replicates that have it.
+    /// The sum of one figure of the proof `switches`, over the replicates that have it.
     fn switches(&self, figure: fn(&crate::stream::run::Proof) -> u64) -> Option<u64> {
         let proofs = self.ok.iter().flat_map(|r| &r.proofs);
         proofs
@@ -413,8 +415,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The item that is there most often; of several the one that came first.
-fn commonest<T: PartialEq + Copy>(items: impl Iterator<Item = T>) -> Option<T> {
+/// The most frequent item; the first of several.
+fn most_frequent<T: PartialEq + Copy>(items: impl Iterator<Item = T>) -> Option<T> {
     let mut counts: Vec<(T, usize)> = Vec::new();
     for item in items {
         match counts.iter_mut().find(|(known, _)| *known == item) {
@@ -504,14 +506,14 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_the_median_of_its_replicates_medians() {
-        // Per operation: 1, 2, ... 10, each with an outlier that no median sees.
+    fn value_of_a_run_is_the_median_over_replicates() {
+        // Per operation: 1, 2, ... 10, each with an outlier that does not affect the median.
         let replicates = (0..10)
             .map(|i| ok(i, 4, &[(4 * (i as u64 + 1), 30), (8000, 1)]))
             .collect();
         let s = one(replicates);
         assert_eq!((s.status, s.reason.as_deref()), (Status::Ok, None));
-        // Half of the 31 samples end half a sample into those of the value's tick: 15.5 of 30.
+        // Half of 31 samples is 15.5 of the 30 that are spread over the tick of the value.
         let within = (15.5 / 30.0 - 0.5) / 4.0;
         close(s.median, 5.5 + within);
         close(s.gross, 5.5 + within);
@@ -519,7 +521,7 @@ mod tests {
         close(s.high, 9.0 + within);
         close(s.max, 2000.0);
         close(s.cold, 104.5);
-        // Of the 31 samples of each replicate the 28th, the median over replicates.
+        // The 28th of the 31 samples of each replicate; then the median over replicates.
         close(s.percentile_value(Quantity::P90), 5.5);
         assert_eq!(s.percentile_value(Quantity::P99), None, "31 samples each");
         assert_eq!(
@@ -531,12 +533,12 @@ mod tests {
     }
 
     #[test]
-    fn few_samples_have_no_tails_and_few_replicates_no_interval() {
+    fn tails_need_samples_and_intervals_need_replicates() {
         let s = one(vec![ok(0, 1, &[(5, 28)])]);
         assert_eq!((s.percentiles, s.low, s.high), ([None; 3], None, None));
         close(s.median, 5.0);
         close(s.max, 5.0);
-        // One of two replicates with enough samples is not most of them.
+        // One of two replicates with enough samples is not a majority.
         let s = one(vec![ok(0, 1, &[(5, 28)]), ok(1, 2, &[(14, 300)])]);
         assert_eq!(s.percentiles, [None; 3]);
         let s = one(vec![ok(0, 1, &[(5, 299)]), ok(1, 2, &[(14, 300)])]);
@@ -549,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn net_is_gross_less_one_clock_reading_per_sample_and_may_be_negative() {
+    fn net_subtracts_one_clock_reading_per_sample_and_may_be_negative() {
         let metrics = vec![
             metric(CLOCK, vec![ok(0, 100, &[(2000, 5)])]),
             metric("single", vec![ok(0, 1, &[(18, 5)])]),
@@ -563,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_replicates_are_no_majority() {
+    fn a_value_needs_a_majority_of_replicates() {
         let failed = |n| Outcome::Failed(format!("switches: counted {n}"));
         let cut = || Outcome::Incomplete("cut off".into());
         let s = one(vec![ok(0, 1, &[(5, 5)]), lost(1, failed(3))]);
@@ -591,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn another_clock_is_not_mixed_in() {
+    fn replicates_of_another_clock_are_excluded() {
         let mut run = run(vec![metric(
             "a",
             vec![
@@ -608,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn the_catalog_says_what_is_moved() {
+    fn throughput_follows_from_the_catalog() {
         let mut run = run(vec![metric("a", vec![ok(0, 10, &[(2000, 5)])])]);
         let entry = |metric: &str, switches| Entry {
             metric: metric.into(),
@@ -620,7 +622,7 @@ mod tests {
         };
         run.catalog = vec![entry("a", 1), entry("a.back", 2)];
         let s = summarise(&run).remove(0);
-        // 200 ticks of a microsecond each.
+        // 200 ticks of one microsecond each.
         close(s.nanoseconds(200.0), 200_000.0);
         close(s.bytes_per_second, 64.0 / 200e-6);
         close(s.items_per_second, 2.0 / 200e-6);

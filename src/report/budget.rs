@@ -32,7 +32,7 @@ pub(crate) fn title(judgement: &Judgement) -> String {
     format!("budget {}", plain(&judgement.file))
 }
 
-/// What is to be known where [`Check::is_close`].
+/// What is to be known where [`Check::is_borderline`].
 pub(crate) const CLOSE: &str =
     "the limit lies in the interval of the median, so another run may find otherwise";
 
@@ -52,20 +52,20 @@ pub(crate) struct Row {
 
 impl Row {
     pub(crate) fn of(check: &Check) -> Self {
-        let scale = check.limit.measure.factor();
+        let scale = check.limit.unit.factor();
         let value = check.value.map(|value| value / scale);
         let interval = check.interval;
         let interval = interval.map(|(low, high)| (low / scale, high / scale));
         let is = value.map_or_else(
             || UNAVAILABLE.to_owned(),
             |value| {
-                let place = place(check.limit.measure.unit(), value, interval, 0.0);
+                let place = place(check.limit.unit.clock_unit(), value, interval, 0.0);
                 let mark = if check.batch > 1 && interval.is_none() {
                     OF_A_BATCH
                 } else {
                     ""
                 };
-                format!("{} {}{mark}", place.show(value), check.limit.measure.name())
+                format!("{} {}{mark}", place.show(value), check.limit.unit.name())
             },
         );
         let by = |excess: f64| {
@@ -127,7 +127,7 @@ pub(crate) fn remarks(judgement: &Judgement) -> Vec<Remark> {
     let close: Vec<String> = judgement
         .checks
         .iter()
-        .filter(|check| check.is_close())
+        .filter(|check| check.is_borderline())
         .map(|check| {
             let figures = Row::of(check).figures();
             format!("{} ({} {figures})", check.id, check.figure.name())
@@ -148,7 +148,7 @@ pub(crate) fn tally(judgement: &Judgement) -> String {
     let mut text = ["over", "inconclusive", "within"]
         .map(|name| format!("{} {name}", judgement.count(name)))
         .join(", ");
-    let mut others = judgement.elsewhere.clone();
+    let mut others = judgement.other_targets.clone();
     if !others.is_empty() {
         let is = if others.len() == 1 { "is" } else { "are" };
         let limits = plural(others.len() as u64, "limit");

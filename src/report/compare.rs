@@ -180,10 +180,10 @@ pub(crate) fn objection_text(objection: &Objection) -> String {
             )
         }
         Objection::Nothing => "no metric could be compared, so nothing has passed".to_owned(),
-        Objection::Blind {
+        Objection::LowResolution {
             resolution,
             asked,
-            enough,
+            needed,
         } => {
             let what = match resolution {
                 Some(resolution) => format!(
@@ -193,10 +193,10 @@ pub(crate) fn objection_text(objection: &Objection) -> String {
                 ),
                 None => "no change of any size could have been found".to_owned(),
             };
-            let advice = match enough {
-                Some(enough) => {
-                    let enough = count(*enough as u64);
-                    format!("{enough} replicates on each side are enough (--runs {enough})")
+            let advice = match needed {
+                Some(needed) => {
+                    let needed = count(*needed as u64);
+                    format!("{needed} replicates on each side are enough (--runs {needed})")
                 }
                 None => "more replicates alone would not help".to_owned(),
             };
@@ -421,7 +421,7 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
     let mut noted: Vec<(Verdict, &str, &str)> = Vec::new();
     for m in &comparison.metrics {
         let elsewhere = m
-            .elsewhere
+            .published_name
             .as_ref()
             .map(|elsewhere| elsewhere.note.as_str());
         let all = m.note.as_deref().into_iter().chain(elsewhere);
@@ -625,7 +625,7 @@ fn label(metric: &Compared) -> String {
 /// Its id, and what published figures call it where that is another name.
 fn both_names(metric: &Compared) -> String {
     let id = &metric.id;
-    match &metric.elsewhere {
+    match &metric.published_name {
         Some(elsewhere) if elsewhere.name != *id => format!("{id}, there {}", elsewhere.name),
         _ => id.clone(),
     }

@@ -9,7 +9,7 @@ use super::terminal::{block, dim_head, head, painted_lines, Ink, Style, GAP, IND
 use crate::base::number::plural;
 use crate::base::number::{Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
-use crate::judge::explain::{Explanation, Reading, Reckoning, Share};
+use crate::judge::explain::{ClockAccounting, Explanation, MeasuredPart, ResidualVerdict};
 use crate::stream::run::Unit;
 
 /// Where the figures of an explanation come from.
@@ -40,13 +40,13 @@ struct Scale {
 impl Scale {
     fn of(explanation: &Explanation) -> Self {
         let is_time = explanation.unit == Unit::Cycles.of_figures();
-        let time = is_time.then(|| TimeUnit::of(explanation.whole));
-        let values = explanation.shares.iter().filter_map(|share| share.value);
-        let mut values = values.chain([explanation.whole]);
+        let time = is_time.then(|| TimeUnit::of(explanation.cost));
+        let values = explanation.parts.iter().filter_map(|share| share.value);
+        let mut values = values.chain([explanation.cost]);
         let place = match time {
-            Some(unit) => Place::significant(unit.convert(explanation.whole), DIGITS),
+            Some(unit) => Place::significant(unit.convert(explanation.cost), DIGITS),
             None if values.any(|value| value.fract() != 0.0) => {
-                Place::significant(explanation.whole, DIGITS)
+                Place::significant(explanation.cost, DIGITS)
             }
             None => Place::decimals(0),
         };
@@ -88,15 +88,15 @@ pub(crate) fn rows(explanation: &Explanation) -> Vec<Row> {
         })
     };
     let shown = |value: Option<f64>| value.map_or_else(unavailable, |value| scale.show(value));
-    let part = |one: &Share| Row {
+    let part = |one: &MeasuredPart| Row {
         name: one.name(),
         cells: [
-            format!("{} x", one.piece.count),
+            format!("{} x", one.part.count),
             shown(one.value),
             shown(one.contribution()),
             share(one.contribution()),
         ],
-        why: one.piece.why.clone(),
+        why: one.part.why.clone(),
         bar: one.contribution().and_then(percent).unwrap_or(0.0),
     };
     let total = |name: &str, value: f64| Row {
@@ -110,13 +110,13 @@ pub(crate) fn rows(explanation: &Explanation) -> Vec<Row> {
         why: String::new(),
         bar: 0.0,
     };
-    let mut rows: Vec<Row> = explanation.shares.iter().map(part).collect();
+    let mut rows: Vec<Row> = explanation.parts.iter().map(part).collect();
     rows.push(total("sum of the parts", explanation.sum));
     rows.push(Row {
         bar: percent(explanation.residual).unwrap_or(0.0),
         ..total("residual", explanation.residual)
     });
-    rows.push(total("measured", explanation.whole));
+    rows.push(total("measured", explanation.cost));
     rows
 }
 
@@ -128,13 +128,13 @@ fn unavailable() -> String {
 pub(crate) fn measured(explanation: &Explanation) -> String {
     let mut parts = vec![with_interval(
         explanation,
-        explanation.whole,
+        explanation.cost,
         explanation.interval,
     )];
     match explanation.clock {
-        Reckoning::Published => {}
-        Reckoning::Net => parts.push("all values less the reading of the clock".to_owned()),
-        Reckoning::Gross => parts.push(
+        ClockAccounting::Published => {}
+        ClockAccounting::Net => parts.push("all values less the reading of the clock".to_owned()),
+        ClockAccounting::Gross => parts.push(
             "the run has no clock.read, so each value holds a reading of the clock".to_owned(),
         ),
     }
@@ -158,7 +158,7 @@ pub(crate) fn reading(explanation: &Explanation) -> String {
         explanation.residual_interval,
     );
     let over = match (explanation.clock, explanation.residual_interval) {
-        (Reckoning::Published, _) => String::new(),
+        (ClockAccounting::Published, _) => String::new(),
         // Exact: the replicates do not differ.
         _ if explanation.unit == Unit::Instructions.of_figures() => String::new(),
         (_, Some(_)) => format!(
@@ -167,16 +167,16 @@ pub(crate) fn reading(explanation: &Explanation) -> String {
         ),
         (_, None) => ", too few replicates for an interval".to_owned(),
     };
-    match explanation.reading() {
-        Reading::Unmeasured => {
+    match explanation.residual_verdict() {
+        ResidualVerdict::Unmeasured => {
             format!("{residual}: it holds also the parts that were not measured")
         }
-        Reading::Noise => format!("{residual}{over}: not to be told from 0"),
-        Reading::Rest if explanation.residual == 0.0 => {
+        ResidualVerdict::Noise => format!("{residual}{over}: not to be told from 0"),
+        ResidualVerdict::Rest if explanation.residual == 0.0 => {
             format!("{residual}{over}: nothing is left")
         }
-        Reading::Rest => format!("{residual}{over}: in none of the parts"),
-        Reading::Exceeded => format!(
+        ResidualVerdict::Rest => format!("{residual}{over}: in none of the parts"),
+        ResidualVerdict::Exceeded => format!(
             "{residual}{over}: the parts are more than the whole, so the composition does not \
              hold here"
         ),
@@ -248,7 +248,7 @@ pub fn table(explanation: &Explanation, origin: &Origin, style: &Style) -> Strin
         line
     };
     let _ = writeln!(out, "{}", style.paint(Ink::Bold, &cells(&title, TITLES)));
-    let parts = explanation.shares.len();
+    let parts = explanation.parts.len();
     for (at, row) in rows.iter().enumerate() {
         if at == parts {
             let _ = writeln!(out, "{}", "-".repeat(beside + figures));
@@ -266,9 +266,9 @@ pub fn table(explanation: &Explanation, origin: &Origin, style: &Style) -> Strin
         out.push_str(&painted_lines(*style, Ink::Dim, &why));
     }
     out.push('\n');
-    let ink = match explanation.reading() {
-        Reading::Exceeded | Reading::Unmeasured => Ink::Red,
-        Reading::Noise | Reading::Rest => Ink::Bold,
+    let ink = match explanation.residual_verdict() {
+        ResidualVerdict::Exceeded | ResidualVerdict::Unmeasured => Ink::Red,
+        ResidualVerdict::Noise | ResidualVerdict::Rest => Ink::Bold,
     };
     let mut text = String::new();
     paragraph(

@@ -85,7 +85,7 @@ pub fn table(noise: &Noise, path: &Path, style: &Style) -> String {
 
 /// How often unchanged runs would have been called changed.
 fn gate(noise: &Noise) -> String {
-    let share = (noise.most_alarms() * 100.0).ceil();
+    let share = (noise.max_alarm_rate() * 100.0).ceil();
     format!(
         "{} in {} of unchanged runs; with 95 % confidence at most {share} % of such comparisons \
          raise one",

@@ -11,7 +11,9 @@ use super::terminal::{dim_head, head, Ink, Style, GAP};
 use crate::base::number::plural;
 use crate::base::number::{self, count};
 use crate::base::text::{paragraph, plain};
-use crate::judge::plan::{Estimate, Need, Plan, Planned, CAUTION, EXACT, MOST};
+use crate::judge::plan::{
+    Estimate, Need, Plan, Planned, EXACT_REPLICATES, MAX_REPLICATES, SPREAD_CONFIDENCE,
+};
 use crate::statistics::distributions;
 use crate::stream::run::{Fact, Run};
 
@@ -96,7 +98,7 @@ impl Row {
         let share = |share: f64| number::percent(share * 100.0);
         let number = |number: Option<usize>| match number {
             Some(number) => count(number as u64),
-            None => format!(">{}", count(MOST as u64)),
+            None => format!(">{}", count(MAX_REPLICATES as u64)),
         };
         let unavailable = || UNAVAILABLE.to_owned();
         Row {
@@ -110,7 +112,7 @@ impl Row {
                 share(estimate.sampling),
                 estimate.finds.map_or_else(unavailable, share),
                 number(estimate.to_find),
-                number(estimate.to_show_none),
+                number(estimate.to_show_equivalence),
                 estimate.samples.map_or_else(unavailable, count),
             ],
         }
@@ -155,7 +157,7 @@ fn remarks(plan: &Plan) -> Vec<Remark> {
             .filter_map(|metric| Some((test(&metric.need)?, metric.id.as_str())))
             .collect()
     };
-    let exact = format!("equal replicates: {EXACT} on each side show any difference");
+    let exact = format!("equal replicates: {EXACT_REPLICATES} on each side show any difference");
     let exact = of(&|need| (*need == Need::Exact).then(|| exact.clone()));
     let unknown = of(&|need| match need {
         Need::Unknown(why) => Some(why.clone()),
@@ -179,14 +181,14 @@ fn conclusions(plan: &Plan, pilot: &Run) -> Vec<String> {
     let mut lines = Vec::new();
     let mut numbers: Vec<usize> = [MOST_METRICS, 1.0]
         .into_iter()
-        .filter_map(|share| plan.enough_for(share))
+        .filter_map(|share| plan.replicates_for_share(share))
         .chain([plan.replicates])
         .filter(|number| *number > 0)
         .collect();
     numbers.sort_unstable();
     numbers.dedup();
     for number in numbers {
-        let (found, of) = plan.found_by(number);
+        let (found, of) = plan.count_found_with(number);
         if of == 0 {
             continue;
         }
@@ -211,7 +213,7 @@ fn conclusions(plan: &Plan, pilot: &Run) -> Vec<String> {
         _ => None,
     });
     if let Some(least) = least.min() {
-        let bound = distributions::chi_square_quantile(1.0 - CAUTION, least - 1);
+        let bound = distributions::chi_square_quantile(1.0 - SPREAD_CONFIDENCE, least - 1);
         let times = bound.map_or(1.0, |bound| ((least - 1) as f64 / bound).sqrt());
         let what = if least < FEW {
             "So few replicates say little of the spread; a pilot of ten says more. "
@@ -221,7 +223,7 @@ fn conclusions(plan: &Plan, pilot: &Run) -> Vec<String> {
         lines.push(format!(
             "{what}Planned with {times:.2} times the spread that {least} replicates show: the \
              spread is less with {} % confidence.",
-            percent(CAUTION)
+            percent(SPREAD_CONFIDENCE)
         ));
     }
     lines
