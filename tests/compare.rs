@@ -20,7 +20,7 @@ use kernmark::judge::noise::Noise;
 use kernmark::judge::pairing::block_sizes;
 use kernmark::judge::quantity::{Margins, Quantity, MEDIANS_LEVEL};
 use kernmark::report::compare::{table, Origin};
-use kernmark::report::terminal::{BarStyle, Colour, Style};
+use kernmark::report::style::{BarStyle, Colour, Style};
 use kernmark::stream::run::{Clock, Fact, Metric, Outcome, Replicate, Run, Session, Unit};
 use kernmark::stream::ticks::Ticks;
 use proptest::prelude::*;

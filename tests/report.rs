@@ -11,7 +11,8 @@ use kernmark::judge::matrix::Column;
 use kernmark::report::catalog;
 use kernmark::report::coverage::table as coverage_table;
 use kernmark::report::matrix;
-use kernmark::report::terminal::{self, BarStyle, Colour, Style};
+use kernmark::report::style::{BarStyle, Colour, Style};
+use kernmark::report::{distribution, listing, table};
 use kernmark::stream::histogram::Histogram;
 use kernmark::stream::run::{
     Clock, Damage, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Unit,
@@ -478,29 +479,29 @@ fn all() -> Vec<(&'static str, Run)> {
 
 #[test]
 fn a_table_shows_a_run() {
-    assert_snapshot!("table_normal_132", terminal::table(&normal(), &plain(132)));
-    assert_snapshot!("table_normal_100", terminal::table(&normal(), &plain(100)));
-    assert_snapshot!("table_normal_80", terminal::table(&normal(), &plain(80)));
-    assert_snapshot!("table_normal_60", terminal::table(&normal(), &plain(60)));
+    assert_snapshot!("table_normal_132", table::table(&normal(), &plain(132)));
+    assert_snapshot!("table_normal_100", table::table(&normal(), &plain(100)));
+    assert_snapshot!("table_normal_80", table::table(&normal(), &plain(80)));
+    assert_snapshot!("table_normal_60", table::table(&normal(), &plain(60)));
 }
 
 #[test]
 fn a_table_shows_what_is_out_of_the_ordinary() {
     assert_snapshot!(
         "table_instructions",
-        terminal::table(&instructions(), &plain(100))
+        table::table(&instructions(), &plain(100))
     );
     assert_snapshot!(
         "table_one_replicate",
-        terminal::table(&one_replicate(), &plain(100))
+        table::table(&one_replicate(), &plain(100))
     );
     assert_snapshot!(
         "table_all_skipped",
-        terminal::table(&all_skipped(), &plain(100))
+        table::table(&all_skipped(), &plain(100))
     );
-    assert_snapshot!("table_damaged", terminal::table(&damaged(), &plain(100)));
-    assert_snapshot!("table_hostile", terminal::table(&hostile(), &plain(100)));
-    assert_snapshot!("table_empty", terminal::table(&Run::default(), &plain(100)));
+    assert_snapshot!("table_damaged", table::table(&damaged(), &plain(100)));
+    assert_snapshot!("table_hostile", table::table(&hostile(), &plain(100)));
+    assert_snapshot!("table_empty", table::table(&Run::default(), &plain(100)));
 }
 
 #[test]
@@ -511,20 +512,20 @@ fn colours_change_nothing_but_colours() {
         bars: BarStyle::Blocks,
     };
     for (name, run) in all() {
-        let coloured = terminal::table(&run, &colour);
+        let coloured = table::table(&run, &colour);
         let bare = ["\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"]
             .iter()
             .fold(coloured.clone(), |text, code| text.replace(code, ""));
-        assert_eq!(bare, terminal::table(&run, &plain(100)), "{name}");
+        assert_eq!(bare, table::table(&run, &plain(100)), "{name}");
     }
-    let coloured = terminal::table(&normal(), &colour);
+    let coloured = table::table(&normal(), &colour);
     assert_snapshot!("table_coloured", coloured.replace('\x1b', "^["));
 }
 
 #[test]
 fn a_distribution_shows_one_metric() {
     let run = normal();
-    let of = |id| terminal::distribution(&run, id, &plain(90)).unwrap();
+    let of = |id| distribution::render(&run, id, &plain(90)).unwrap();
     assert_snapshot!("distribution_one", of("semaphore.take.blocking.u_to_u"));
     assert_snapshot!("distribution_batched", of("clock.read"));
     assert_snapshot!(
@@ -532,16 +533,16 @@ fn a_distribution_shows_one_metric() {
         of("mutex.unlock.wake+ctx.u_to_u")
     );
     assert_snapshot!("distribution_failed", of("mmu.fault.anonymous"));
-    let narrow = terminal::distribution(&run, "channel.write.64", &plain(60)).unwrap();
+    let narrow = distribution::render(&run, "channel.write.64", &plain(60)).unwrap();
     assert_snapshot!("distribution_narrow", narrow);
-    let exact = terminal::distribution(&instructions(), "channel.write.64", &plain(90)).unwrap();
+    let exact = distribution::render(&instructions(), "channel.write.64", &plain(90)).unwrap();
     assert_snapshot!("distribution_instructions", exact);
 }
 
 #[test]
 fn a_distribution_loses_no_sample() {
     for metric in &normal().metrics {
-        let text = terminal::distribution(&normal(), &metric.id, &plain(90)).unwrap();
+        let text = distribution::render(&normal(), &metric.id, &plain(90)).unwrap();
         let bars = text.lines().filter(|line| {
             line.contains([
                 '\u{2588}', '\u{258f}', '\u{258e}', '\u{258d}', '\u{258c}', '\u{258b}', '\u{258a}',
@@ -579,13 +580,13 @@ fn whole_instructions_are_shown_to_the_last_digit() {
         sessions: instructions().sessions,
         ..of_values(1, [12_345].into_iter())
     };
-    let table = terminal::table(&run, &plain(100));
+    let table = table::table(&run, &plain(100));
     assert!(table.contains(" 12,345 "), "{table}");
     assert!(
         !table.contains("12,35") && !table.contains("12,30"),
         "{table}"
     );
-    let distribution = terminal::distribution(&run, "a.b", &plain(100)).unwrap();
+    let distribution = distribution::render(&run, "a.b", &plain(100)).unwrap();
     assert!(
         distribution.contains("median      12,345 instructions"),
         "{distribution}"
@@ -611,12 +612,12 @@ fn a_wide_interval_makes_no_figure_wrong() {
         metrics: vec![metric],
         ..one_replicate()
     };
-    let table = terminal::table(&run, &plain(100));
+    let table = table::table(&run, &plain(100));
     let line = table.lines().find(|line| line.contains("  b ")).unwrap();
     let cells: Vec<&str> = line.split_whitespace().collect();
     let shown = ["b", "13.8", "us", "13.1..110", "110", "0.00700"];
     assert_eq!(cells, shown, "median, interval, worst, cold");
-    let distribution = terminal::distribution(&run, "a.b", &plain(200)).unwrap();
+    let distribution = distribution::render(&run, "a.b", &plain(200)).unwrap();
     let all = "13.1 13.1 13.2 13.5 13.7 13.8 14.0 98.8 110 110";
     assert!(distribution.contains(all), "{distribution}");
     assert!(markdown::run(&run).contains("| 13.8 us | 13.1..110 |"));
@@ -635,23 +636,23 @@ fn a_distribution_of_extremes_is_shown() {
         of_values(1, 0..1),
     ];
     for run in runs {
-        let text = terminal::distribution(&run, "a.b", &plain(100)).unwrap();
+        let text = distribution::render(&run, "a.b", &plain(100)).unwrap();
         assert!(text.contains("median"), "{text}");
         assert!(text.lines().count() < 100, "{text}");
-        assert!(terminal::table(&run, &plain(100)).contains("1 measured"));
+        assert!(table::table(&run, &plain(100)).contains("1 measured"));
     }
 }
 
 #[test]
 fn a_metric_that_is_not_there_is_refused_by_name() {
-    let error = terminal::distribution(&normal(), "semaphore.x\x1b[2J", &plain(90)).unwrap_err();
+    let error = distribution::render(&normal(), "semaphore.x\x1b[2J", &plain(90)).unwrap_err();
     assert!(error.contains("`semaphore.x\\u{1b}[2J`"), "{error}");
 }
 
 #[test]
 fn a_catalog_lists_what_can_be_measured() {
-    assert_snapshot!("catalog_100", terminal::catalog(&entries(), &plain(100)));
-    assert_snapshot!("catalog_60", terminal::catalog(&entries(), &plain(60)));
+    assert_snapshot!("catalog_100", listing::render(&entries(), &plain(100)));
+    assert_snapshot!("catalog_60", listing::render(&entries(), &plain(60)));
     let counterparts = reference::counterparts_in(ALIASES).unwrap();
     let elsewhere = catalog::elsewhere(&counterparts, "linux-user");
     assert_snapshot!(
@@ -751,7 +752,7 @@ fn no_line_of_a_table_is_wider_than_the_terminal() {
             ("damaged", damaged()),
             ("instructions", instructions()),
         ] {
-            for line in terminal::table(&run, &plain(width)).lines() {
+            for line in table::table(&run, &plain(width)).lines() {
                 assert!(line.chars().count() <= width, "{name} at {width}: {line}");
             }
         }
@@ -762,7 +763,7 @@ fn no_line_of_a_table_is_wider_than_the_terminal() {
 fn no_id_is_cut_and_no_metric_is_left_out() {
     for width in [60, 80, 100, 120, 132] {
         for (name, run) in all().into_iter().filter(|(name, _)| *name != "hostile") {
-            let table = terminal::table(&run, &plain(width));
+            let table = table::table(&run, &plain(width));
             let words: Vec<&str> = table.split([' ', '\n', ',']).collect();
             for metric in &run.metrics {
                 let (_, rest) = metric.id.split_once('.').unwrap();
@@ -777,8 +778,8 @@ fn no_id_is_cut_and_no_metric_is_left_out() {
 fn nothing_reaches_the_terminal_that_steers_it() {
     let run = hostile();
     let mut texts = vec![
-        terminal::table(&run, &plain(80)),
-        terminal::catalog(&run.catalog, &plain(80)),
+        table::table(&run, &plain(80)),
+        listing::render(&run.catalog, &plain(80)),
         json::run(&run),
         json::catalog(&run.catalog),
         to_csv::run(&run),
@@ -787,7 +788,7 @@ fn nothing_reaches_the_terminal_that_steers_it() {
         catalog::markdown(&run.catalog, &catalog::Elsewhere::new()),
     ];
     for metric in &run.metrics {
-        texts.push(terminal::distribution(&run, &metric.id, &plain(80)).unwrap());
+        texts.push(distribution::render(&run, &metric.id, &plain(80)).unwrap());
     }
     for text in texts {
         let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
@@ -1375,13 +1376,10 @@ fn an_idiom_is_marked_wherever_it_is_shown() {
                 .filter(|l| l.ends_with(",yes"))
                 .count(),
             [
-                has(terminal::table(run, &plain(100)), " write.64 ^ "),
+                has(table::table(run, &plain(100)), " write.64 ^ "),
+                has(listing::render(entries, &plain(100)), "channel.write.64 ^ "),
                 has(
-                    terminal::catalog(entries, &plain(100)),
-                    "channel.write.64 ^ ",
-                ),
-                has(
-                    terminal::distribution(run, ID, &plain(100)).unwrap(),
+                    distribution::render(run, ID, &plain(100)).unwrap(),
                     " idiom ",
                 ),
                 has(matrix::table(&columns, &plain(100)), " write.64 ^ "),

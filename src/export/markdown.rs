@@ -17,10 +17,11 @@ use crate::report::budget;
 use crate::report::compare::{self, Origin};
 use crate::report::explain;
 use crate::report::matrix::{header, legend, listing, place, ratio, shared_problems, Shown, Units};
+use crate::report::problems::{copies, damage, problems, tally, Problem};
+use crate::report::provenance;
 use crate::report::reference;
-use crate::report::row::{idiom_legend, Row, IDIOM};
-use crate::report::terminal::title;
-use crate::report::{copies, damage, grouped, object, problems, provenance, tally, Problem};
+use crate::report::row::{idiom_legend, title, Row, IDIOM};
+use crate::report::{grouped, object};
 use crate::stream::run::{Run, Unit};
 
 /// A run: what was measured, a table for each object, what has no number and why.
@@ -29,7 +30,7 @@ pub fn run(run: &Run) -> String {
     let summaries = summarise(run);
     let rows = Row::all(&summaries);
     let mut out = String::new();
-    for (label, text) in provenance(run, &summaries) {
+    for (label, text) in provenance::lines(run, &summaries) {
         let _ = writeln!(out, "- {label}: {}", escape(&text));
     }
     for ((unit, statistic), rows) in grouped(&rows, |row| (row.unit, row.statistic)) {

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::compare::{write_remark, Remark};
 use super::grouped;
 use super::row::{place, OF_A_BATCH, UNAVAILABLE};
-use super::terminal::{Ink, Style, GAP, INDENT};
+use super::style::{Ink, Style, GAP, INDENT};
 use crate::base::number::change;
 use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::problems;
+use super::problems::problems;
 use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};
 use crate::judge::summary::{Status, Summary};

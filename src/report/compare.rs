@@ -5,12 +5,12 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use super::grouped;
 use super::matrix::{shared_header, write_header};
-use super::row::{idiom_legend, IDIOM, UNAVAILABLE};
-use super::terminal::{
-    dim_head, head, painted_lines, title, Ink, Style, GAP, INDENT, LONGEST_NAME,
-};
-use super::{copies, damage, grouped, provenance_parts, Provenance};
+use super::problems::{copies, damage};
+use super::provenance::{self, Provenance};
+use super::row::{idiom_legend, title, IDIOM, UNAVAILABLE};
+use super::style::{dim_head, head, painted_lines, Ink, Style, GAP, INDENT, LONGEST_NAME};
 use crate::base::number::plural;
 use crate::base::number::{change, count, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
@@ -59,7 +59,7 @@ impl Origin {
         let run = &mut self.column.run;
         self.brief = Some(Brief {
             figures: RunFigures::of(run),
-            provenance: provenance_parts(run),
+            provenance: provenance::parts(run),
         });
         run.metrics = Vec::new();
         self
@@ -77,7 +77,7 @@ impl Origin {
     fn provenance(&self) -> Provenance {
         match &self.brief {
             Some(brief) => brief.provenance.clone(),
-            None => provenance_parts(&self.column.run),
+            None => provenance::parts(&self.column.run),
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::row::UNAVAILABLE;
-use super::terminal::{Ink, Style, GAP};
+use super::style::{Ink, Style, GAP};
 use crate::base::text::{paragraph, plain};
 use crate::judge::coverage::{notes, tally, Benchmark, Nearest};
 

@@ -2,7 +2,7 @@
 
 //! The findings of `kernmark doctor` as text.
 
-use super::terminal::{Colour, Style};
+use super::style::{Colour, Style};
 use crate::base::text::paragraph;
 use crate::machine::doctor::{Finding, Level};
 

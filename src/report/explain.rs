@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::row::UNAVAILABLE;
-use super::terminal::{block, dim_head, head, painted_lines, Ink, Style, GAP, INDENT};
+use super::style::{block, dim_head, head, painted_lines, Ink, Style, GAP, INDENT};
 use crate::base::number::plural;
 use crate::base::number::{Place, TimeUnit};
 use crate::base::text::{paragraph, plain};

@@ -4,14 +4,13 @@
 
 use std::fmt::Write;
 
-use super::row::{idiom_legend, time_unit, Row as Figures, UNAVAILABLE};
-use super::terminal::{
-    dim_head, head, name, painted_lines, title, write_object, write_problem, Ink, Style, GAP,
-    INDENT, LONGEST_NAME,
+use super::problems::{damage, problems, tally, write_problem, Problem};
+use super::provenance::{self, Provenance, TARGET};
+use super::row::{idiom_legend, time_unit, title, Row as Figures, UNAVAILABLE};
+use super::style::{
+    dim_head, head, name, painted_lines, write_object, Ink, Style, GAP, INDENT, LONGEST_NAME,
 };
-use super::{
-    damage, grouped, object, problems, provenance_parts, tally, Problem, Provenance, TARGET,
-};
+use super::{grouped, object};
 use crate::base::number::{self, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
 use crate::judge::matrix::{Cell, Column, Difference, Matrix, Mean, Row};
@@ -84,7 +83,7 @@ pub(crate) struct HeaderLine {
 /// What was measured in the columns and how.
 pub(crate) fn header(columns: &[Column]) -> Vec<HeaderLine> {
     let runs = columns.iter().map(|column| &column.run);
-    let lines: Vec<Provenance> = runs.map(provenance_parts).collect();
+    let lines: Vec<Provenance> = runs.map(provenance::parts).collect();
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     shared_header(&names, &lines)
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::compare::percent;
-use super::terminal::{dim_head, head, Style, INDENT};
+use super::style::{dim_head, head, Style, INDENT};
 use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};
 use crate::judge::noise::Noise;

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::compare::{write_remark, Remark};
 use super::grouped;
 use super::row::UNAVAILABLE;
-use super::terminal::{dim_head, head, Ink, Style, GAP};
+use super::style::{dim_head, head, Ink, Style, GAP};
 use crate::base::number::plural;
 use crate::base::number::{self, count};
 use crate::base::text::{paragraph, plain};

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::row::UNAVAILABLE;
-use super::terminal::{dim_head, head, Ink, Style, GAP, INDENT};
+use super::style::{dim_head, head, Ink, Style, GAP, INDENT};
 use crate::base::number;
 use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};

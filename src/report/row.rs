@@ -22,6 +22,14 @@ pub(crate) fn idiom_legend() -> String {
     format!("{}: an idiom: {NO_OBJECT}", IDIOM.trim_start())
 }
 
+pub(crate) fn title(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Cycles => "time per operation",
+        Unit::Ticks => "cycles per operation",
+        Unit::Instructions => "instr per operation",
+    }
+}
+
 /// A metric that has a value. Each figure has as many digits as the interval of its median
 /// supports, at least three. The figures are those of one operation: instructions, cycles, or a
 /// time. All times of a row are in the unit that suits its median, which follows the median.
