@@ -1071,7 +1071,7 @@ fn without_a_gate_the_status_says_that_all_could_be_read() {
     bed.expect(
         "moved slow --across",
         0,
-        "Compared across conditions that differ",
+        "Compared although conditions differ",
     );
     bed.expect("base slow --margin 10", 0, "margins p50 10 %");
     bed.expect("base slow --format json", 0, "\"verdict\":\"regressed\"");

@@ -154,7 +154,7 @@ fn two_boots_are_identical_and_match_the_golden_values() {
     let families = ["semaphore", "mutex", "fifo.put", "spinlock", "isr", "cr3"];
     let arguments = ["run", "--on", VM, "--samples", "200", "-o", "run.km"];
     let seen = bed.run(&[&arguments[..], &families].concat());
-    seen.expect(0, "equal in every sample", "saved: ");
+    seen.expect(0, "identical in every sample", "saved: ");
     let stream = fs::read_to_string(bed.path("run.km")).unwrap();
     let sessions = samples(&stream);
     assert_eq!(sessions.len(), 2);

@@ -975,7 +975,7 @@ fn published_figures_are_compared_with_what_measures_the_nearest_thing() {
     );
     let table = kernmark(&["compare", "--across", &run, NEW]);
     assert!(
-        table.contains("event.create, there Event/Create"),
+        table.contains("event.create (published as Event/Create)"),
         "{table}"
     );
     let (status, message) = refused(&["compare", OLD, &run, "--base", &run]);

@@ -224,10 +224,10 @@ impl Seen {
         self
     }
 
-    /// That the gate says that the processor's speed changed by about so many per cent.
+    /// That the gate says that CPU speed changed by about so many per cent.
     fn changed_speed(&self, percent: f64) -> &Self {
         let flat = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let told = flat.split_once("the processor's speed changed by ");
+        let told = flat.split_once("CPU speed changed by ");
         let told = told.and_then(|(_, rest)| rest.split_once(" %")?.0.parse().ok());
         let told: f64 = told.unwrap_or_else(|| panic!("no change of speed in:\n{}", self.text));
         assert!((told / percent - 1.0).abs() < 0.05, "{told}");
@@ -303,7 +303,7 @@ fn three_replicates_find_nothing_and_do_not_pass() {
     };
     let seen = gate(&base, &new, &[]);
     seen.exits(BLIND)
-        .says("no change of any size could have been found")
+        .says("no change of any size would have been detected")
         .says("4 replicates on each side are enough (--runs 4)");
     // Unchanged runs of three replicates do not pass either.
     gate(&base, &base.again(), &[]).exits(BLIND);
@@ -339,7 +339,8 @@ fn a_change_of_speed_is_a_finding_of_its_own() {
     // Accepted, it passes, and the report says what could have been found.
     gate(&SIDE, &some, &["--accept-speed"])
         .exits(OK)
-        .says("with 80 % probability half of the medians show");
+        .says("with 80 % power: changes of ")
+        .says(" in half of the medians");
     gate(&SIDE, &some, &["--accept-speed=2"]).exits(UNCLEAR);
     gate(&SIDE, &everything, &["--accept-speed"]).exits(UNCLEAR);
     let alone = Side {
@@ -374,7 +375,7 @@ fn a_session_without_its_clock_changes_no_verdict() {
     let part = gate(&SIDE, &lost, &[]);
     whole.exits(UNCLEAR);
     part.exits(UNCLEAR)
-        .says("1 session left out of the test (0 of the base, 1 of the new side)");
+        .says("1 session left out of the test (0 of the base, 1 of the new run)");
     assert_eq!(whole.count("regressed"), 0);
     assert_eq!(part.count("regressed"), 0);
 }
@@ -522,7 +523,7 @@ fn a_coarse_gate_does_not_pass() {
     };
     gate(&noisy, &noisy.again(), &[])
         .exits(BLIND)
-        .says("10 % was asked for (--resolution)")
+        .says("but --resolution asks for 10 %")
         .says("replicates on each side are enough");
     gate(&noisy, &noisy.again(), &["--resolution", "60"]).exits(OK);
     let found = Side {

@@ -87,7 +87,7 @@ pub fn run(run: &Run) -> String {
     let _ = writeln!(out, "{}.", tally(&summaries));
     if !rows.is_empty() {
         out.push_str(
-            "The interval holds the median with 95 % confidence or more. A figure with \\* is the mean of a batch of operations. Net is the median less reading the clock.\n",
+            "The interval is the confidence interval of the median, 95 % or more. A figure with \\* is the mean of a batch of operations. Net is the median minus the cost of reading the clock.\n",
         );
     }
     if rows.iter().any(|row| row.idiom) {
@@ -166,7 +166,7 @@ pub fn figures(dataset: &Dataset, figures: &[Figure]) -> String {
 pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "- metric: {}", code(&of.id));
-    let _ = writeln!(out, "- of: {}", escape(&origin.of));
+    let _ = writeln!(out, "- source: {}", escape(&origin.source));
     let _ = writeln!(out, "- measured: {}", escape(&explain::measured(of)));
     let _ = write!(out, "\n| {} |", explain::heading(of));
     for title in explain::TITLES {
@@ -325,7 +325,11 @@ fn comparison_with(
         "- speed: {}",
         escape(&compare::speed(&comparison.speed))
     );
-    let _ = writeln!(out, "- finds: {}", escape(&compare::resolution(comparison)));
+    let _ = writeln!(
+        out,
+        "- detects: {}",
+        escape(&compare::resolution(comparison))
+    );
     for sentence in &comparison.published {
         let _ = writeln!(out, "- checked: {}", escape(sentence));
     }

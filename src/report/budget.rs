@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A run beside its budget: what is over, what cannot be judged, and how many limits are kept.
+//! The report of a budget: a [`Judgement`] in, text out. It shows exceeded limits, limits that could
+//! not be judged, and a tally.
 
 use std::fmt::Write;
 
@@ -13,7 +14,7 @@ use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};
 use crate::judge::budget::{Check, Finding, Judgement};
 
-/// A judgement as text: the limits that are exceeded, what is to be known of others, the tally.
+/// A judgement as text: the exceeded limits, remarks on others, the tally.
 #[must_use]
 pub fn table(judgement: &Judgement, style: &Style) -> String {
     let mut out = format!("\n{}\n", style.paint(Ink::Bold, &title(judgement)));
@@ -32,21 +33,21 @@ pub(crate) fn title(judgement: &Judgement) -> String {
     format!("budget {}", plain(&judgement.file))
 }
 
-/// What is to be known where [`Check::is_close`].
+/// The remark on limits with [`Check::is_close`].
 pub(crate) const CLOSE: &str =
-    "the limit lies in the interval of the median, so another run may find otherwise";
+    "the limit is within the confidence interval of the median, so another run may decide differently";
 
 /// A limit as the cells of a table.
 pub(crate) struct Row {
     /// The metric's id, not yet safe to show.
     pub(crate) id: String,
     pub(crate) figure: &'static str,
-    /// The value, in the unit of the limit.
+    /// The value in the unit of the limit.
     pub(crate) is: String,
     pub(crate) limit: String,
-    /// How far the value lies above the limit.
+    /// The excess over the limit, as a change in per cent.
     pub(crate) by: String,
-    /// Why the limit is there, not yet safe to show.
+    /// The reason for the limit, not yet safe to show.
     pub(crate) why: Option<String>,
 }
 
@@ -98,14 +99,14 @@ impl Row {
     }
 }
 
-/// What is over its limit.
+/// The exceeded limits.
 pub(crate) fn over(judgement: &Judgement) -> Vec<Row> {
     let over = judgement.checks.iter();
     let over = over.filter(|check| check.finding == Finding::Over);
     over.map(Row::of).collect()
 }
 
-/// Why limits could not be judged, and those that another run may judge otherwise.
+/// Why limits could not be judged, and the limits that are too close to call.
 pub(crate) fn remarks(judgement: &Judgement) -> Vec<Remark> {
     let named = |check: &Check| format!("{} ({})", check.id, check.figure.name());
     let mut remarks = Vec::new();
@@ -143,7 +144,7 @@ pub(crate) fn remarks(judgement: &Judgement) -> Vec<Remark> {
     remarks
 }
 
-/// `1 over, 0 inconclusive, 28 within`, and how many limits are for other targets.
+/// `1 over, 0 inconclusive, 28 within`, and the number of limits for other targets.
 pub(crate) fn tally(judgement: &Judgement) -> String {
     let mut text = ["over", "inconclusive", "within"]
         .map(|name| format!("{} {name}", judgement.count(name)))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The distribution of one metric, with the figures of its replicates and its proofs.
+//! One metric in detail: its distribution as bars, its figures and its proofs.
 
 use std::fmt::Write;
 
@@ -15,62 +15,62 @@ use crate::judge::quantity::Quantity;
 use crate::judge::summary::{summarise, Status, Summary};
 use crate::stream::run::{Metric, Outcome, Proof, Run, Unit, PICOSECONDS};
 
-/// How the samples of one metric are distributed, with what it measures, the
-/// figures of its replicates and its proofs.
+/// One metric in detail: what it measures, the distribution of its samples, the figures of its
+/// replicates and its proofs.
 ///
 /// # Errors
 ///
-/// The run has no metric of that id.
+/// If the run has no metric with this id.
 pub fn render(run: &Run, id: &str, style: &Style) -> Result<String, String> {
     let (Some(metric), Some(summary)) = (
         run.metrics.iter().find(|metric| metric.id == id),
         summarise(run).into_iter().find(|summary| summary.id == id),
     ) else {
         return Err(format!(
-            "this run has no metric `{}`; show the run without --metric to see all that it has",
+            "this run has no metric `{}`; omit --metric to see all of its metrics",
             plain(id)
         ));
     };
     let mut out = style.paint(Ink::Bold, &plain(id));
     out.push('\n');
-    describe(&mut out, &summary, *style);
+    write_description(&mut out, &summary, *style);
     if summary.status == Status::Ok {
         out.push('\n');
         Bars::of(metric, &summary).write(&mut out, *style);
         out.push('\n');
-        figures(&mut out, metric, &summary, *style);
+        write_figures(&mut out, metric, &summary, *style);
     }
     for problem in problems(std::slice::from_ref(&summary)) {
         out.push('\n');
         write_problem(&mut out, &problem, "", *style);
     }
-    proofs(&mut out, metric, *style);
+    write_proofs(&mut out, metric, *style);
     Ok(out)
 }
 
-/// The width of the labels in front of a text.
-const LABEL: usize = 12;
+/// The width of the labels, in characters.
+const LABEL_WIDTH: usize = 12;
 
-fn labelled(out: &mut String, label: &str, text: &str, style: Style) {
+fn write_line(out: &mut String, label: &str, text: &str, style: Style) {
     paragraph(
         out,
-        &format!("{INDENT}{label:<LABEL$}"),
+        &format!("{INDENT}{label:<LABEL_WIDTH$}"),
         text,
         style.width(),
     );
 }
 
-fn describe(out: &mut String, summary: &Summary, style: Style) {
+fn write_description(out: &mut String, summary: &Summary, style: Style) {
     let entry = summary.entry.clone().unwrap_or_default();
     paragraph(out, INDENT, &plain(&entry.about), style.width());
     if entry.title != entry.about {
-        labelled(out, "name", &plain(&entry.title), style);
+        write_line(out, "name", &plain(&entry.title), style);
     }
     for (label, text) in [("between", &entry.between), ("via", &entry.via)] {
-        labelled(out, label, &plain(text), style);
+        write_line(out, label, &plain(text), style);
     }
     if entry.idiom {
-        labelled(out, "idiom", NO_OBJECT, style);
+        write_line(out, "idiom", NO_OBJECT, style);
     }
     if summary.status == Status::Ok {
         let batch = match summary.batch {
@@ -86,18 +86,18 @@ fn describe(out: &mut String, summary: &Summary, style: Style) {
             number::count(summary.replicates as u64),
             plural(summary.tried as u64, "replicate"),
         );
-        labelled(out, "samples", &text, style);
+        write_line(out, "samples", &text, style);
     }
 }
 
-/// Consecutive values and how many samples had them.
+/// A line of the distribution: a range of values and the number of samples in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Bar {
-    /// The least and the greatest value that was measured in it, ticks per operation.
+    /// The smallest and the greatest measured value in the range, in ticks per operation.
     low: f64,
     high: f64,
     samples: u64,
-    /// Whether values between the bar above and this one were never measured.
+    /// Whether at least one empty range was left out above this line.
     gap: bool,
 }
 
@@ -105,13 +105,13 @@ struct Bar {
 struct Bars<'a> {
     summary: &'a Summary,
     lines: Vec<Bar>,
-    /// How the values are shared out.
+    /// How values are grouped into lines, for the legend.
     scale: String,
-    /// The least difference that the lines must show, ticks per operation.
+    /// The smallest difference between lines that must be visible, in ticks per operation.
     step: f64,
 }
 
-/// Most lines for the values up to the tail, which is given fewer.
+/// The maximum number of lines for the values before the tail.
 const BODY: usize = 20;
 
 impl<'a> Bars<'a> {
@@ -119,7 +119,7 @@ impl<'a> Bars<'a> {
         let values = pooled(metric);
         let grain = grain(metric);
         if values.len() > BODY {
-            return Bars::shared_out(&values, grain, summary);
+            return Bars::binned(&values, grain, summary);
         }
         let bars = values.iter().map(|(value, samples)| Bar {
             low: *value,
@@ -131,14 +131,14 @@ impl<'a> Bars<'a> {
         Bars {
             summary,
             lines: bars.collect(),
-            scale: "a value that was measured".to_owned(),
+            scale: "one measured value".to_owned(),
             step: steps.reduce(f64::min).or(grain).unwrap_or(1.0),
         }
     }
 
-    /// Lines of equal width up to the 99th (or else the 90th) percentile, then each twice as wide as
-    /// the one before, so that neither the body nor the tail is a single line.
-    fn shared_out(values: &[(f64, u64)], grain: Option<f64>, summary: &'a Summary) -> Self {
+    /// Lines of equal width up to the 99th percentile (or the 90th, if there is no 99th), then each
+    /// twice as wide as the previous one. So neither the body nor the tail is a single line.
+    fn binned(values: &[(f64, u64)], grain: Option<f64>, summary: &'a Summary) -> Self {
         let (least, greatest) = (values[0].0, values[values.len() - 1].0);
         let tail = [
             ("p99", summary.percentile_value(Quantity::P99)),
@@ -151,8 +151,8 @@ impl<'a> Bars<'a> {
             .unwrap_or(("", greatest));
         let differences = values.windows(2).map(|pair| pair[1].0 - pair[0].0);
         let grain = grain.or(differences.reduce(f64::min)).unwrap_or(1.0);
-        // Whole steps of the clock, else a line could fall between two of them;
-        // and so wide that adding it to any value makes a difference.
+        // A line must be a whole number of clock steps, or it could fall between two of them. It
+        // must also be wide enough to change any value that it is added to.
         let step = ((body - least) / BODY as f64 / grain).ceil().max(1.0) * grain;
         let step = step.max(greatest * 1e-12);
         let mut bars: Vec<Bar> = Vec::new();
@@ -160,7 +160,7 @@ impl<'a> Bars<'a> {
         let mut gap = false;
         let mut open: Option<Bar> = None;
         for (value, samples) in values {
-            // A share of a step, so that a rounding moves no value to the next line.
+            // A fraction of a step, so that rounding moves no value to the previous line.
             let value_at = value + step * 1e-6;
             if value_at >= edge {
                 bars.extend(open.take());
@@ -184,15 +184,15 @@ impl<'a> Bars<'a> {
             bar.samples = bar.samples.saturating_add(*samples);
         }
         bars.extend(open);
-        let step_shown = exact(step, decimals(step));
+        let step_shown = with_decimals(step, decimals(step));
         let mut scale = format!("{step_shown} {} wide", summary.tick());
         if width > step {
             let _ = write!(
                 scale,
-                ", beyond {tail} each twice as wide as the one before"
+                "; beyond {tail}, each is twice as wide as the previous one"
             );
         }
-        scale.push_str(", bounds as measured");
+        scale.push_str("; bounds are measured values");
         Bars {
             summary,
             lines: bars,
@@ -218,10 +218,10 @@ impl<'a> Bars<'a> {
         let digits = decimals(time_unit.convert(to_ns(self.step).unwrap_or(1.0)));
         let time = |value: f64| {
             to_ns(value).map_or(UNAVAILABLE.to_owned(), |ns| {
-                exact(time_unit.convert(ns), digits)
+                with_decimals(time_unit.convert(ns), digits)
             })
         };
-        let in_ticks = |value: f64| exact(value, decimals(self.step));
+        let in_ticks = |value: f64| with_decimals(value, decimals(self.step));
         let mut columns: Vec<Vec<String>> = Vec::new();
         if self.summary.unit == Unit::Cycles {
             columns.push(
@@ -286,13 +286,13 @@ impl<'a> Bars<'a> {
             out.push_str(text.trim_end());
             out.push('\n');
         }
-        let legend = format!("a line is {}; the bars are linear", self.scale);
+        let legend = format!("each line is {}; bars are linear", self.scale);
         let mut lines = String::new();
         paragraph(&mut lines, INDENT, &legend, style.width());
         out.push_str(&painted_lines(style, Ink::Dim, &lines));
     }
 
-    /// What is marked on each bar: the median and the tails.
+    /// The labels of each bar: the median and the percentiles in its range.
     fn marks(&self) -> Vec<String> {
         let mut marks = vec![String::new(); self.lines.len()];
         let known = [
@@ -314,7 +314,8 @@ impl<'a> Bars<'a> {
     }
 }
 
-/// All samples of the replicates that have a number, ticks per operation, rising.
+/// The samples of all replicates with a value: ticks per operation in ascending order, each with
+/// its count.
 fn pooled(metric: &Metric) -> Vec<(f64, u64)> {
     let mut all: Vec<(f64, u64)> = metric
         .replicates
@@ -339,8 +340,8 @@ fn pooled(metric: &Metric) -> Vec<(f64, u64)> {
     all
 }
 
-/// The greatest common step of all values, ticks per operation: that of the clock,
-/// or of what was measured. `None` when the replicates differ in their batch.
+/// The greatest common step of all values, in ticks per operation: the resolution of the clock or
+/// a multiple of it. `None` if the replicates differ in their batch.
 fn grain(metric: &Metric) -> Option<f64> {
     let ok = || {
         metric
@@ -369,17 +370,17 @@ fn common_divisor(a: u64, b: u64) -> u64 {
     }
 }
 
-/// Decimals that show a difference of so much.
+/// The number of decimals that makes a difference of `step` visible.
 fn decimals(step: f64) -> i32 {
     (-step.log10().floor()).clamp(0.0, 6.0) as i32
 }
 
-/// A number with so many decimals, thousands separated.
-fn exact(value: f64, decimals: i32) -> String {
+/// A number with this many decimals and separated thousands.
+fn with_decimals(value: f64, decimals: i32) -> String {
     Place::decimals(decimals).show(value)
 }
 
-fn figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
+fn write_figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
     let interval = summary.low.zip(summary.high);
     let grain = 1.0 / summary.batch.max(1) as f64;
     let time_unit = summary
@@ -416,18 +417,24 @@ fn figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
     };
     let mut line = |label: &str, text: Option<String>| {
         let text = text.unwrap_or_else(|| UNAVAILABLE.to_owned());
-        labelled(out, label, &text, style);
+        write_line(out, label, &text, style);
     };
     let median = summary.median.map(|median| match interval {
         Some((low, high)) => format!("{} (interval {}..{})", both(median), show(low), show(high)),
-        None => format!("{} (no interval: it needs 6 replicates)", both(median)),
+        None => format!(
+            "{} (no interval: an interval needs 6 replicates)",
+            both(median)
+        ),
     });
     line("median", median);
     line(
         "net",
-        summary
-            .net
-            .map(|net| format!("{} without reading the clock", both(net))),
+        summary.net.map(|net| {
+            format!(
+                "{} after subtracting the cost of reading the clock",
+                both(net)
+            )
+        }),
     );
     for quantity in Quantity::PERCENTILES {
         let percentile = summary.percentile(quantity);
@@ -461,7 +468,7 @@ fn figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
     line("replicates", Some(medians.join("  ")));
 }
 
-fn proofs(out: &mut String, metric: &Metric, style: Style) {
+fn write_proofs(out: &mut String, metric: &Metric, style: Style) {
     let all: Vec<Proof> = metric
         .replicates
         .iter()
@@ -484,12 +491,12 @@ fn proofs(out: &mut String, metric: &Metric, style: Style) {
         let (low, high) = (ends(|p| p.low).0, ends(|p| p.high).1);
         let text = format!(
             "{} counted, must be {}; held in {held} of {}",
-            between(counted.0, counted.1),
-            between(low, high),
+            range_text(counted.0, counted.1),
+            range_text(low, high),
             plural(proofs.len() as u64, "replicate")
         );
         let mut lines = String::new();
-        labelled(&mut lines, &plain(&name), &text, style);
+        write_line(&mut lines, &plain(&name), &text, style);
         if held < proofs.len() {
             lines = painted_lines(style, Ink::Red, &lines);
         }
@@ -497,8 +504,8 @@ fn proofs(out: &mut String, metric: &Metric, style: Style) {
     }
 }
 
-/// A range of counts in words.
-fn between(low: u64, high: u64) -> String {
+/// A range of counts as text.
+fn range_text(low: u64, high: u64) -> String {
     match (low, high) {
         (low, u64::MAX) => format!("{} or more", number::count(low)),
         (low, high) if low == high => number::count(low),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The catalog of metrics for the terminal.
+//! The catalog of metrics for the terminal: catalog entries in, text out.
 
 use std::fmt::Write;
 
@@ -11,11 +11,11 @@ use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};
 use crate::stream::run::Entry;
 
-/// The catalog: every id with what lies between its stamps, below the sentence
+/// The catalog: each id with a description of what is between its stamps, grouped by the sentence
 /// that says what is measured.
 #[must_use]
 pub fn render(entries: &[Entry], style: &Style) -> String {
-    const DEEPER: &str = "    ";
+    const ID_INDENT: &str = "    ";
     let width = style.width();
     let mut out = String::new();
     for (object, entries) in grouped(entries, |entry| object(&entry.metric).to_owned()) {
@@ -29,25 +29,25 @@ pub fn render(entries: &[Entry], style: &Style) -> String {
             .filter(|length| *length <= LONGEST_NAME)
             .max()
             .unwrap_or(0);
-        let column = DEEPER.len() + name + GAP;
-        // Beside the ids there must be room for a few words.
+        let column = ID_INDENT.len() + name + GAP;
+        // The column beside the ids needs room for a few words.
         let beside = width.saturating_sub(column) >= 24;
         for (about, entries) in grouped(&entries, |entry| entry.about.clone()) {
             paragraph(&mut out, INDENT, &plain(&about), width);
             let mut above = "";
             for entry in entries {
                 let id = marked(entry);
-                // What the line above says already is not said again.
+                // Do not repeat the description of the line above.
                 let same = entry.between == above;
                 above = &entry.between;
                 if same || entry.between.is_empty() {
-                    let _ = writeln!(out, "{DEEPER}{id}");
+                    let _ = writeln!(out, "{ID_INDENT}{id}");
                 } else if beside && id.chars().count() <= name {
-                    let first = format!("{DEEPER}{id:<name$}{:GAP$}", "");
+                    let first = format!("{ID_INDENT}{id:<name$}{:GAP$}", "");
                     paragraph(&mut out, &first, &plain(&entry.between), width);
                 } else {
-                    let _ = writeln!(out, "{DEEPER}{id}");
-                    let first = format!("{DEEPER}{INDENT}");
+                    let _ = writeln!(out, "{ID_INDENT}{id}");
+                    let first = format!("{ID_INDENT}{INDENT}");
                     paragraph(&mut out, &first, &plain(&entry.between), width);
                 }
             }
@@ -61,7 +61,7 @@ pub fn render(entries: &[Entry], style: &Style) -> String {
     out
 }
 
-/// The id with its mark, safe to show.
+/// An id with the mark of an idiom, safe to show.
 fn marked(entry: &Entry) -> String {
     plain(&entry.metric) + if entry.idiom { IDIOM } else { "" }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What people read: each report is text made from values, without I/O.
+//! Reports for people. Each takes values of the other rooms and returns text, without I/O.
 
 pub mod budget;
 pub mod catalog;
@@ -21,21 +21,21 @@ pub mod row;
 pub mod style;
 pub mod table;
 
-/// The object that a metric belongs to: its id up to the first dot, or in the names of other
-/// tools the first slash. Empty where a name has neither.
+/// The object that a metric belongs to: its id up to the first dot, or, for names of other tools,
+/// up to the first slash. Empty if the id has neither.
 #[must_use]
 pub fn object(id: &str) -> &str {
     id.split_once(['.', '/']).map_or("", |(object, _)| object)
 }
 
-/// Consecutive items of the same key, each group with its key, in the order given.
+/// Items grouped by key. Groups are in the order of their first items.
 pub(crate) fn grouped<T, K: PartialEq>(items: &[T], key: impl Fn(&T) -> K) -> Vec<(K, Vec<&T>)> {
     let mut groups: Vec<(K, Vec<&T>)> = Vec::new();
     for item in items {
-        let of = key(item);
-        match groups.iter_mut().find(|(known, _)| *known == of) {
+        let key = key(item);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
             Some((_, group)) => group.push(item),
-            None => groups.push((of, vec![item])),
+            None => groups.push((key, vec![item])),
         }
     }
     groups

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a run lacks: metrics without a value and why, damage to the stream, the tally.
+//! The problems of a run: metrics without a value and why, damage to its stream, the tally.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -11,19 +11,19 @@ use crate::base::text::{paragraph, plain};
 use crate::judge::summary::{Status, Summary};
 use crate::stream::run::Run;
 
-/// Metrics that share a fate, and its reason.
+/// Metrics that lack a value for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What became of them; [`Status::Ok`]: they have a number, but not of every replicate.
+    /// Their status. With [`Status::Ok`] they have a value, but some replicates have none.
     pub status: Status,
-    /// Why; not yet safe to show.
+    /// The reason; not yet safe to show.
     pub reason: String,
-    /// Their ids, and how many replicates have no number, of how many.
+    /// Their ids, each with the number of replicates without a value and of all replicates.
     pub metrics: Vec<(String, usize, usize)>,
 }
 
 impl Problem {
-    /// Where it stands among others.
+    /// The rank of its status in a report.
     pub(crate) fn order(&self) -> u8 {
         match self.status {
             Status::Skipped => 0,
@@ -34,8 +34,8 @@ impl Problem {
     }
 }
 
-/// All that has no number, by status and reason: skipped, failed, incomplete,
-/// then single replicates that were lost.
+/// All metrics without a value, grouped by status and reason: skipped, failed, incomplete. Metrics
+/// of which only some replicates were lost come last.
 #[must_use]
 pub fn problems(summaries: &[Summary]) -> Vec<Problem> {
     let mut problems: Vec<Problem> = Vec::new();
@@ -64,7 +64,7 @@ pub fn problems(summaries: &[Summary]) -> Vec<Problem> {
                 problems.len() - 1
             });
             let metrics = &mut problems[place].metrics;
-            // A reason that comes again is of the metric that was the last.
+            // A metric can have the same reason twice.
             if metrics.last() != Some(&metric) {
                 metrics.push(metric);
             }
@@ -74,7 +74,7 @@ pub fn problems(summaries: &[Summary]) -> Vec<Problem> {
     problems
 }
 
-/// What went wrong with the stream, in one sentence; `None` when nothing did.
+/// The damage to the record stream, as a clause; `None` if there is none.
 #[must_use]
 pub fn damage(run: &Run) -> Option<String> {
     let damage = &run.damage;
@@ -90,13 +90,14 @@ pub fn damage(run: &Run) -> Option<String> {
     }
     (!parts.is_empty()).then(|| {
         format!(
-            "the record stream has {}; what they touched has no number, every number shown is whole",
+            "the record stream has {}; the affected metrics have no value, and all values shown are \
+             complete",
             parts.join(", ")
         )
     })
 }
 
-/// That sessions were copies of others, in a sentence without its full stop; `None` when none was.
+/// How many sessions were copies of others, as a clause; `None` if there were none.
 #[must_use]
 pub fn copies(run: &Run) -> Option<String> {
     let copies = run.damage.copies;
@@ -108,7 +109,7 @@ pub fn copies(run: &Run) -> Option<String> {
     (copies > 0).then(|| format!("{} {are} and counted once", plural(copies, "session")))
 }
 
-/// `132 measured, 3 skipped, 1 failed`; `incomplete` only where there is one.
+/// `132 measured, 3 skipped, 1 failed`, and the number of incomplete metrics if there are any.
 #[must_use]
 pub fn tally(summaries: &[Summary]) -> String {
     let of = |status| summaries.iter().filter(|s| s.status == status).count();
@@ -125,17 +126,18 @@ pub fn tally(summaries: &[Summary]) -> String {
     text
 }
 
-/// What became of metrics, `place` (such as ` in canaries`, safe to show, or empty), why, and their ids.
+/// Writes a problem: its status, its place (` in canaries` or empty, safe to show), the reason and
+/// the ids.
 pub(super) fn write_problem(out: &mut String, problem: &Problem, place: &str, style: Style) {
-    let (what, ink) = match problem.status {
+    let (status, ink) = match problem.status {
         Status::Skipped => ("skipped", Ink::Bold),
         Status::Failed => ("failed", Ink::Red),
         Status::Incomplete => ("incomplete", Ink::Red),
         Status::Ok => ("replicates lost", Ink::Bold),
     };
     let mut head = match problem.status {
-        Status::Ok => what.to_owned(),
-        _ => format!("{} {what}", problem.metrics.len()),
+        Status::Ok => status.to_owned(),
+        _ => format!("{} {status}", problem.metrics.len()),
     };
     let mut rest = format!("{place}: {}", plain(&problem.reason));
     if place.is_empty() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Where a run came from: the target, the kernel, the machine, the clock, the method.
+//! Where a run came from (target, kernel, machine, clock, agent, method), as labelled texts.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -11,9 +11,8 @@ use crate::stream::run::{
 };
 use crate::target::spec::DEFAULT;
 
-/// What was measured and how, as labelled lines: the target, the kernel, the
-/// machine, the clock, the method. What is not known is `-` or left out; texts
-/// are as they came and not yet safe to show.
+/// The provenance of a run as labelled lines, with the cost of reading the clock. Unknown facts are
+/// `-` or left out. The texts are as they came and not yet safe to show.
 #[must_use]
 pub fn lines(run: &Run, summaries: &[Summary]) -> Vec<(&'static str, String)> {
     let joined = |(label, mut parts): (_, Vec<String>)| {
@@ -29,16 +28,16 @@ pub fn lines(run: &Run, summaries: &[Summary]) -> Vec<(&'static str, String)> {
 const CLOCK: &str = "clock";
 pub(crate) const TARGET: &str = "target";
 
-/// Where a run came from: labels, each with its parts.
+/// The provenance of a run: labels, each with its parts.
 pub(crate) type Provenance = Vec<(&'static str, Vec<String>)>;
 
-/// The same, each line in its parts, without what reading the clock costs.
+/// The provenance of a run, each line split into its parts, without the cost of reading the clock.
 pub(crate) fn parts(run: &Run) -> Provenance {
     if Fact::value_in(&run.host, IMPORTED).is_some() {
-        return of_import(run);
+        return imported_parts(run);
     }
     let mut lines = vec![(TARGET, target(run)), ("kernel", kernel(run))];
-    lines.push(("emulator", known_fact(run, "emulator")));
+    lines.push(("emulator", host_fact(run, "emulator")));
     if Fact::value_in(&run.host, "kernel_release").is_some() {
         let label = if run.is_of_its_host() {
             "machine"
@@ -52,28 +51,28 @@ pub(crate) fn parts(run: &Run) -> Provenance {
         lines.push(("agent", agent(run)));
         lines.push(("run", replicates(run)));
     }
-    lines.push(("image", known_fact(run, "footprint_image")));
-    let objects = known_fact(run, "footprint_kernel");
+    lines.push(("image", host_fact(run, "footprint_image")));
+    let objects = host_fact(run, "footprint_kernel");
     lines.push((
         "objects",
         objects
             .iter()
-            .map(|size| format!("of the kernel: {size}"))
+            .map(|size| format!("kernel: {size}"))
             .collect(),
     ));
     lines.retain(|(_, parts)| !parts.is_empty());
     lines
 }
 
-/// What there is to say of results of another tool, which are not an agent's.
-fn of_import(run: &Run) -> Vec<(&'static str, Vec<String>)> {
+/// The provenance of results that another tool measured.
+fn imported_parts(run: &Run) -> Provenance {
     let files = run.host.iter().filter(|fact| fact.name == IMPORTED);
-    let formats = different(run, |session| session.port.clone());
-    let told = |(name, value): (&str, &str)| format!("{} {value}", name.replace('_', " "));
+    let formats = distinct(run, |session| session.port.clone());
+    let stated = |(name, value): (&str, &str)| format!("{} {value}", name.replace('_', " "));
     let facts = run.sessions.iter().flat_map(|session| &session.facts);
     let facts = facts.map(|fact| (fact.name.as_str(), fact.value.as_str()));
     let mut seen: HashSet<(&str, &str)> = HashSet::new();
-    let source = facts.filter(|fact| seen.insert(*fact)).map(told);
+    let source = facts.filter(|fact| seen.insert(*fact)).map(stated);
     let source: Vec<String> = source.collect();
     let mut lines = vec![
         ("imported", files.map(|fact| fact.value.clone()).collect()),
@@ -81,17 +80,17 @@ fn of_import(run: &Run) -> Vec<(&'static str, Vec<String>)> {
         ("source", source),
         ("run", replicates(run)),
     ];
-    let is_told = |session: &Session| session.clock.hz != PICOSECONDS;
-    if run.sessions.iter().any(is_told) {
+    let has_clock = |session: &Session| session.clock.hz != PICOSECONDS;
+    if run.sessions.iter().any(has_clock) {
         lines.insert(3, (CLOCK, vec![clock(run)]));
     }
     lines.retain(|(_, parts)| !parts.is_empty());
     lines
 }
 
-/// The target that was run, and its variant beside it.
+/// The target, and its variant unless that is the default.
 fn target(run: &Run) -> Vec<String> {
-    let target = known_fact(run, "target");
+    let target = host_fact(run, "target");
     let Some(variant) = Fact::value_in(&run.host, "variant").filter(|variant| *variant != DEFAULT)
     else {
         return target;
@@ -102,8 +101,8 @@ fn target(run: &Run) -> Vec<String> {
     parts
 }
 
-/// A fact of the tool as a line's only part.
-fn known_fact(run: &Run, name: &str) -> Vec<String> {
+/// A fact that the host recorded, as the only part of a line; no part if it is unknown.
+fn host_fact(run: &Run, name: &str) -> Vec<String> {
     Fact::value_in(&run.host, name)
         .map(str::to_owned)
         .into_iter()
@@ -149,7 +148,7 @@ fn machine(run: &Run) -> Vec<String> {
     }
     match Fact::value_in(&run.host, "hypervisor") {
         Some(hypervisor) => parts.push(format!("virtual ({hypervisor})")),
-        None => parts.push("no hypervisor seen".to_owned()),
+        None => parts.push("no hypervisor detected".to_owned()),
     }
     parts.extend(Fact::value_in(&run.host, "container").map(|c| format!("container {c}")));
     parts.push(format!("governor {}", known("governor")));
@@ -157,8 +156,8 @@ fn machine(run: &Run) -> Vec<String> {
     parts
 }
 
-/// The different values of the sessions, in order.
-fn different<'a, T: PartialEq>(run: &'a Run, of: impl Fn(&'a Session) -> T) -> Vec<T> {
+/// The distinct values of the sessions, in order.
+fn distinct<'a, T: PartialEq>(run: &'a Run, of: impl Fn(&'a Session) -> T) -> Vec<T> {
     let mut values = Vec::new();
     for value in run.sessions.iter().map(of) {
         if !values.contains(&value) {
@@ -169,7 +168,7 @@ fn different<'a, T: PartialEq>(run: &'a Run, of: impl Fn(&'a Session) -> T) -> V
 }
 
 fn clock(run: &Run) -> String {
-    let clocks: Vec<String> = different(run, |s| (s.clock.name.as_str(), s.clock.unit))
+    let clocks: Vec<String> = distinct(run, |s| (s.clock.name.as_str(), s.clock.unit))
         .into_iter()
         .map(|(name, unit)| {
             let session = run
@@ -181,7 +180,7 @@ fn clock(run: &Run) -> String {
                     let hz = session.map_or(0, |s| s.clock.hz);
                     format!("{name} {}", number::frequency(hz))
                 }
-                Unit::Ticks => format!("{name} (of unknown frequency: no time)"),
+                Unit::Ticks => format!("{name} (unknown frequency, so no times)"),
                 Unit::Instructions => format!("{name} (counts instructions, not time)"),
             }
         })
@@ -190,7 +189,7 @@ fn clock(run: &Run) -> String {
     if let [.., second] = clocks.as_slice() {
         if clocks.len() > 1 {
             text = format!(
-                "the sessions differ: {} and {second}",
+                "differs between sessions: {} and {second}",
                 clocks[..clocks.len() - 1].join("; ")
             );
         }
@@ -208,7 +207,7 @@ fn clock_cost(summaries: &[Summary]) -> Option<String> {
     Some(format!("reading it costs {} {unit}", place.show(value)))
 }
 
-/// A duration in the unit that it is shown in, and that unit's name.
+/// A duration in the unit for showing it, and the name of the unit.
 fn shown_unit(summary: &Summary, ticks: f64) -> (f64, &'static str) {
     match summary.nanoseconds(ticks) {
         Some(ns) => (ns, "ns"),
@@ -217,12 +216,12 @@ fn shown_unit(summary: &Summary, ticks: f64) -> (f64, &'static str) {
 }
 
 fn agent(run: &Run) -> Vec<String> {
-    let mut parts = vec![different(run, |s| s.port.clone()).join(" and ")];
-    let cpus = different(run, |s| Fact::value_in(&s.facts, "cpu").map(str::to_owned));
+    let mut parts = vec![distinct(run, |s| s.port.clone()).join(" and ")];
+    let cpus = distinct(run, |s| Fact::value_in(&s.facts, "cpu").map(str::to_owned));
     match cpus.as_slice() {
         [None] => {}
         [Some(cpu)] => parts.push(format!("pinned to CPU {cpu}")),
-        _ => parts.push("not the same CPU in all sessions".to_owned()),
+        _ => parts.push("on different CPUs".to_owned()),
     }
     let realtime = run.sessions.iter().filter(|s| s.realtime).count();
     parts.push(if realtime == run.sessions.len() {
@@ -253,8 +252,8 @@ fn replicates(run: &Run) -> Vec<String> {
         .map(Replicate::samples)
         .collect();
     let mut parts = vec![plural(most as u64, "replicate")];
-    if most > 1 && run.metrics.iter().all(repeats) {
-        parts.push("equal in every sample".to_owned());
+    if most > 1 && run.metrics.iter().all(is_reproducible) {
+        parts.push("identical in every sample".to_owned());
     }
     if let (Some(least), Some(most)) = (samples.first(), samples.last()) {
         let range = if least == most {
@@ -263,16 +262,16 @@ fn replicates(run: &Run) -> Vec<String> {
             format!("{} to {}", number::count(*least), number::count(*most))
         };
         let s = if *most == 1 { "" } else { "s" };
-        parts.push(format!("{range} sample{s} of a metric in each"));
+        parts.push(format!("{range} sample{s} per metric in each"));
     }
     parts.extend(Fact::value_in(&run.host, "seed").map(|seed| format!("seed {seed}")));
     parts
 }
 
-/// Whether the replicates of a metric hold the same samples, or it has none.
-fn repeats(metric: &Metric) -> bool {
-    let is_whole = metric.replicates.iter().all(|one| one.stat.is_none());
-    is_whole
+/// Whether all replicates of a metric have the same samples, or none has any.
+fn is_reproducible(metric: &Metric) -> bool {
+    let has_samples = metric.replicates.iter().all(|one| one.stat.is_none());
+    has_samples
         && metric.replicates.windows(2).all(|pair| {
             (&pair[0].outcome, &pair[0].histogram) == (&pair[1].outcome, &pair[1].histogram)
         })

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How reports look on the terminal: width, colours, and the parts that several reports share.
+//! The style of reports on the terminal (width, colours, bars), and the helpers they share.
 
 use super::row::IDIOM;
-use crate::base::text::plain;
+use crate::base::text::{paragraph, plain};
 
-/// Whether text carries colours.
+/// Whether reports are coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     /// Plain text.
@@ -17,32 +17,33 @@ pub enum Colour {
 /// How a report looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Characters in a line; fewer than 60 are taken as 60.
+    /// Characters per line; values below 60 count as 60.
     pub width: usize,
-    /// Whether there are colours.
+    /// Whether the report is coloured.
     pub colour: Colour,
-    /// The characters of bars.
+    /// The characters that bars consist of.
     pub bars: BarStyle,
 }
 
-/// The characters of bars.
+/// The characters that bars consist of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarStyle {
-    /// `#`, for terminals that show ASCII only.
+    /// `#`, for terminals without UTF-8.
     Ascii,
-    /// Block elements of Unicode, in eighths of a character.
+    /// Unicode block elements, with a resolution of an eighth of a character.
     Blocks,
 }
 
-/// The narrowest that a report can be.
+/// The minimum width of a report, in characters.
 const LEAST_WIDTH: usize = 60;
-/// Blanks between two columns.
+/// Spaces between two columns.
 pub(super) const GAP: usize = 2;
-/// An id that is longer stands on a line of its own, its figures below it.
+/// A longer id gets a line of its own, with its figures on the next line.
 pub(super) const LONGEST_NAME: usize = 42;
-/// What stands before an id below its object, or below its sentence.
+/// The indentation of ids below their object or their sentence.
 pub(super) const INDENT: &str = "  ";
 
+/// How a text is emphasised.
 #[derive(Clone, Copy)]
 pub(super) enum Ink {
     Bold,
@@ -66,6 +67,7 @@ impl Style {
     }
 }
 
+/// Paints each line on its own, so that a pager shows the colour on every line.
 pub(super) fn painted_lines(style: Style, ink: Ink, text: &str) -> String {
     text.lines().fold(String::new(), |mut out, line| {
         out.push_str(&style.paint(ink, line));
@@ -74,23 +76,35 @@ pub(super) fn painted_lines(style: Style, ink: Ink, text: &str) -> String {
     })
 }
 
-/// The width of the labels of a header.
-const HEAD: usize = 9;
+/// The width of the labels in a header: up to 8 characters and a space.
+const LABEL_WIDTH: usize = 9;
 
-/// The label of a line of a header, as wide as all of them.
-pub(super) fn head(label: &str) -> String {
-    format!("{label:<HEAD$}")
+/// The label of a header line, padded to the width of all labels.
+pub(super) fn padded_label(label: &str) -> String {
+    format!("{label:<LABEL_WIDTH$}")
 }
 
-/// Lines that begin with a label: that is made dim.
-pub(super) fn dim_head(lines: &str, style: Style) -> String {
-    match lines.split_at_checked(HEAD) {
+/// Header lines that begin with a label, with that label dimmed.
+pub(super) fn with_dim_label(lines: &str, style: Style) -> String {
+    match lines.split_at_checked(LABEL_WIDTH) {
         Some((label, rest)) => style.paint(Ink::Dim, label) + rest,
         None => lines.to_owned(),
     }
 }
 
-/// The line above the metrics of one object, if they have one.
+/// Writes a header line: a label and a text, which need not be safe to show.
+pub(super) fn write_labelled(out: &mut String, label: &str, text: &str, style: Style) {
+    let mut lines = String::new();
+    paragraph(
+        &mut lines,
+        &padded_label(label),
+        &plain(text),
+        style.width(),
+    );
+    out.push_str(&with_dim_label(&lines, style));
+}
+
+/// Writes the heading above the metrics of an object, unless the object has no name.
 pub(super) fn write_object(out: &mut String, object: &str, style: Style) {
     if !object.is_empty() {
         out.push_str(&style.paint(Ink::Bold, &plain(object)));
@@ -98,14 +112,14 @@ pub(super) fn write_object(out: &mut String, object: &str, style: Style) {
     }
 }
 
-/// The id below its object, indented and with its mark, safe to show.
+/// A metric's name below its object: the rest of the id, indented and marked, safe to show.
 pub(super) fn name(id: &str, idiom: bool) -> String {
     let short = id.split_once(['.', '/']).map_or(id, |(_, rest)| rest);
     let mark = if idiom { IDIOM } else { "" };
     format!("{INDENT}{}{mark}", plain(short))
 }
 
-/// A bar that is `room` characters long for `most` samples. It is never empty.
+/// A bar of at least one character. It is `room` characters long for `most` samples.
 pub(super) fn block(samples: u64, most: u64, room: usize, bars: BarStyle) -> String {
     const EIGHTHS: [&str; 8] = [
         "", "\u{258f}", "\u{258e}", "\u{258d}", "\u{258c}", "\u{258b}", "\u{258a}", "\u{2589}",

@@ -8,21 +8,21 @@ use super::problems::{copies, damage, problems, tally, write_problem};
 use super::provenance;
 use super::row::{idiom_legend, title, Row, OF_A_BATCH, UNAVAILABLE};
 use super::style::{
-    dim_head, head, name, painted_lines, write_object, Ink, Style, GAP, INDENT, LONGEST_NAME,
+    name, painted_lines, write_labelled, write_object, Ink, Style, GAP, INDENT, LONGEST_NAME,
 };
 use super::{grouped, object};
 use crate::base::text::{paragraph, plain};
 use crate::judge::summary::{summarise, Summary};
 use crate::stream::run::{Run, Statistic, Unit};
 
-/// A run as a table: what was measured, a row for each metric that has a number,
-/// then everything that has none and why, then the tally.
+/// A run as a table: what was measured, a row for each metric with a value, the metrics without a
+/// value and why, and the tally.
 #[must_use]
 pub fn table(run: &Run, style: &Style) -> String {
     let summaries = summarise(run);
     let rows = Row::all(&summaries);
     let mut out = String::new();
-    header(&mut out, run, &summaries, *style);
+    write_header(&mut out, run, &summaries, *style);
     for ((unit, statistic), rows) in grouped(&rows, |row| (row.unit, row.statistic)) {
         out.push('\n');
         Layout::of(unit, statistic, &rows, style.width()).write(&mut out, &rows, *style);
@@ -31,10 +31,10 @@ pub fn table(run: &Run, style: &Style) -> String {
         out.push('\n');
         write_problem(&mut out, &problem, "", *style);
     }
-    for what in damage(run).into_iter().chain(copies(run)) {
+    for sentence in damage(run).into_iter().chain(copies(run)) {
         out.push('\n');
         let mut text = String::new();
-        paragraph(&mut text, "", &what, style.width());
+        paragraph(&mut text, "", &sentence, style.width());
         out.push_str(&painted_lines(*style, Ink::Red, &text));
     }
     out.push('\n');
@@ -43,11 +43,9 @@ pub fn table(run: &Run, style: &Style) -> String {
     out
 }
 
-fn header(out: &mut String, run: &Run, summaries: &[Summary], style: Style) {
+fn write_header(out: &mut String, run: &Run, summaries: &[Summary], style: Style) {
     for (label, text) in provenance::lines(run, summaries) {
-        let mut lines = String::new();
-        paragraph(&mut lines, &head(label), &plain(&text), style.width());
-        out.push_str(&dim_head(&lines, style));
+        write_labelled(out, label, &text, style);
     }
 }
 
@@ -95,7 +93,7 @@ impl Column {
         }
     }
 
-    /// Whether its values may end in a mark, for which the others keep a place.
+    /// Whether a value in this column may end in a mark. Other values then end in a space.
     fn is_marked(self) -> bool {
         matches!(self, Column::P99 | Column::P999 | Column::Worst)
     }
@@ -109,14 +107,14 @@ impl Column {
     }
 }
 
-/// Whether any row has a figure of batches.
+/// Whether any figure is the mean of a batch and so has a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Marks {
     None,
     Some,
 }
 
-/// The columns of a table and how wide they are.
+/// The columns of a table and their widths, in characters.
 struct Layout {
     unit: Unit,
     statistic: Statistic,
@@ -127,8 +125,8 @@ struct Layout {
 }
 
 impl Layout {
-    /// The most columns that fit: the interval becomes a percentage first, then
-    /// the least telling columns go.
+    /// The widest choice of columns that fits. Narrower choices first show the interval as a
+    /// percentage, then leave out the least important columns.
     fn of(unit: Unit, statistic: Statistic, rows: &[&Row], width: usize) -> Self {
         use Column::{Cold, Interval, Net, Rate, Spread, Value, Worst, P99, P999};
         const CHOICES: [&[Column]; 6] = [
@@ -159,7 +157,7 @@ impl Layout {
             unit,
             statistic,
             name,
-            columns: measure(unit, statistic, rows, choice, marks),
+            columns: with_widths(unit, statistic, rows, choice, marks),
             marks,
             idioms: rows.iter().any(|row| row.idiom),
         });
@@ -228,28 +226,32 @@ impl Layout {
         let has = |column| self.columns.iter().any(|(known, _)| *known == column);
         let mut parts = Vec::new();
         if self.statistic == Statistic::Mean {
-            parts.push("mean: the source tells no more");
+            parts.push("mean: the source gives no other figure");
         }
         if has(Column::Interval) {
-            parts.push("interval: holds the median with 95 % confidence or more");
+            parts.push("interval: confidence interval of the median, 95 % or more");
         }
         if has(Column::Spread) {
-            parts.push("+-: half the interval that holds the median with 95 % confidence or more");
+            parts.push("+-: half the width of the median's confidence interval, 95 % or more");
         }
         if self.unit != Unit::Instructions && !has(Column::Interval) && !has(Column::Spread) {
-            parts.push("no interval: it needs 6 replicates");
+            parts.push("no interval: an interval needs 6 replicates");
         }
         if has(Column::Cold) {
             parts.push("cold: the first operation of a replicate");
         }
         if has(Column::Net) {
             parts.push(match self.unit {
-                Unit::Cycles => "cycles: ticks of the clock, the median less reading the clock",
-                Unit::Ticks | Unit::Instructions => "net: the median less reading the clock",
+                Unit::Cycles => {
+                    "cycles: the median in clock ticks, minus the cost of reading the clock"
+                }
+                Unit::Ticks | Unit::Instructions => {
+                    "net: the median minus the cost of reading the clock"
+                }
             });
         }
         if self.marks == Marks::Some {
-            parts.push("*: a sample is a batch of operations, the figure is the mean of one batch");
+            parts.push("*: the mean of one batch, because a sample is a batch of operations");
         }
         let idiom = idiom_legend();
         if self.idioms {
@@ -261,7 +263,8 @@ impl Layout {
     }
 }
 
-fn measure(
+/// The columns that have a value in any row, with their widths.
+fn with_widths(
     unit: Unit,
     statistic: Statistic,
     rows: &[&Row],
