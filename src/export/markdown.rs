@@ -416,12 +416,12 @@ pub fn budget(judgement: &Judgement) -> String {
     }
     let rows = budget::over(judgement);
     if !rows.is_empty() {
-        out.push_str("\n| over the limit | figure | is | limit | by | why |\n");
+        out.push_str("\n| over the limit | figure | value | limit | excess | why |\n");
         out.push_str("| --- | --- | ---: | ---: | ---: | --- |\n");
     }
     for row in rows {
         let why = escape(row.why.as_deref().unwrap_or_default());
-        let figures = [&row.is, &row.limit, &row.by].map(|figure| escape(figure));
+        let figures = [&row.value, &row.limit, &row.excess].map(|figure| escape(figure));
         let _ = writeln!(
             out,
             "| {} | {} | {} | {why} |",

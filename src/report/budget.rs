@@ -43,10 +43,10 @@ pub(crate) struct Row {
     pub(crate) id: String,
     pub(crate) figure: &'static str,
     /// The value in the unit of the limit.
-    pub(crate) is: String,
+    pub(crate) value: String,
     pub(crate) limit: String,
     /// The excess over the limit, as a change in per cent.
-    pub(crate) by: String,
+    pub(crate) excess: String,
     /// The reason for the limit, not yet safe to show.
     pub(crate) why: Option<String>,
 }
@@ -57,7 +57,7 @@ impl Row {
         let value = check.value.map(|value| value / scale);
         let interval = check.interval;
         let interval = interval.map(|(low, high)| (low / scale, high / scale));
-        let is = value.map_or_else(
+        let shown = value.map_or_else(
             || UNAVAILABLE.to_owned(),
             |value| {
                 let place = place(check.limit.measure.unit(), value, interval, 0.0);
@@ -69,7 +69,7 @@ impl Row {
                 format!("{} {}{mark}", place.show(value), check.limit.measure.name())
             },
         );
-        let by = |excess: f64| {
+        let percent = |excess: f64| {
             if excess.is_finite() {
                 change(excess * 100.0)
             } else {
@@ -79,23 +79,23 @@ impl Row {
         Row {
             id: check.id.clone(),
             figure: check.figure.name(),
-            is,
+            value: shown,
             limit: check.limit.to_string(),
-            by: check.excess().map_or_else(String::new, by),
+            excess: check.excess().map_or_else(String::new, percent),
             why: check.why.clone(),
         }
     }
 
     /// `71.2 us, limit 50 us, +42.5 %`.
     pub(crate) fn figures(&self) -> String {
-        if self.is == UNAVAILABLE {
+        if self.value == UNAVAILABLE {
             return format!("limit {}", self.limit);
         }
-        let by = match self.by.as_str() {
+        let excess = match self.excess.as_str() {
             "" | UNAVAILABLE => String::new(),
-            by => format!(", {by}"),
+            excess => format!(", {excess}"),
         };
-        format!("{}, limit {}{by}", self.is, self.limit)
+        format!("{}, limit {}{excess}", self.value, self.limit)
     }
 }
 
@@ -164,15 +164,15 @@ pub(crate) fn tally(judgement: &Judgement) -> String {
     text
 }
 
-const TITLES: [&str; 5] = ["over the limit", "figure", "is", "limit", "by"];
+const TITLES: [&str; 5] = ["over the limit", "figure", "value", "limit", "excess"];
 
 fn write_rows(out: &mut String, rows: &[Row], style: Style) {
     let cells = |row: &Row| {
         [
             row.figure.to_owned(),
-            row.is.clone(),
+            row.value.clone(),
             row.limit.clone(),
-            row.by.clone(),
+            row.excess.clone(),
         ]
     };
     let mut widths: [usize; 4] = [1, 2, 3, 4].map(|at| TITLES[at].len());
@@ -198,8 +198,8 @@ fn write_rows(out: &mut String, rows: &[Row], style: Style) {
         }
         line.trim_end().to_owned()
     };
-    let [title, figure, is, limit, by] = TITLES.map(str::to_owned);
-    let head = line(&title, [figure, is, limit, by]);
+    let [title, figure, value, limit, excess] = TITLES.map(str::to_owned);
+    let head = line(&title, [figure, value, limit, excess]);
     let _ = writeln!(out, "{}", style.paint(Ink::Red, &head));
     for row in rows {
         let mut first = format!("{INDENT}{}", plain(&row.id));

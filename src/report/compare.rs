@@ -421,8 +421,8 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
             .as_ref()
             .map(|elsewhere| elsewhere.note.as_str());
         let all = m.note.as_deref().into_iter().chain(elsewhere);
-        let notes = all.filter(|note| !note.is_empty());
-        noted.extend(notes.map(|note| (m.verdict, note, m.id.as_str())));
+        let written = all.filter(|note| !note.is_empty());
+        noted.extend(written.map(|note| (m.verdict, note, m.id.as_str())));
     }
     noted.sort_by_key(|(verdict, ..)| *verdict);
     let wide: Vec<String> = comparison

@@ -135,7 +135,7 @@ pub(crate) fn measured(explanation: &Explanation) -> String {
     match explanation.clock {
         Reckoning::Published => {}
         Reckoning::Net => {
-            parts.push("the cost of reading the clock is subtracted from all values".to_owned())
+            parts.push("the cost of reading the clock is subtracted from all values".to_owned());
         }
         Reckoning::Gross => parts.push(
             "the run has no clock.read, so each value includes one reading of the clock".to_owned(),
