@@ -13,7 +13,8 @@ use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use kernmark::import::{self, records, Format, FORMATS};
-use kernmark::report::terminal::{self, BarStyle, Colour, Style};
+use kernmark::report::style::{BarStyle, Colour, Style};
+use kernmark::report::table;
 use serde_json::Value;
 
 /// Bytes of each text to read.
@@ -233,7 +234,7 @@ fn whole_way() {
             let log = make(megabytes << 20);
             let start = cpu_seconds();
             let imported = import::read(&mut log.as_bytes(), None).expect("results");
-            let shown = terminal::table(&records::run(imported, &[]), &STYLE);
+            let shown = table::table(&records::run(imported, &[]), &STYLE);
             let seconds = cpu_seconds() - start;
             println!("{name:20} {megabytes:8} {seconds:10.2} {:9.0} MB", peak());
             assert!(shown.lines().count() > 10, "{shown}");

@@ -287,7 +287,7 @@ fn interrupt_saves_both_sides() {
     seen.expect(130, "against", "saved: ");
     for side in ["base", "new"] {
         bed.run(&["show", &bed.only(side)])
-            .expect(0, "5 samples of a metric in each", "");
+            .expect(0, "5 samples per metric in each", "");
     }
 }
 
@@ -439,7 +439,11 @@ fn measured_noise_becomes_the_smallest_margin() {
     for (base, new) in pairs {
         let seen = bed.compare(path(base), path(new), &gate);
         seen.expect(0, ", wider for 1 metric", "");
-        seen.expect(0, "1 wider margin: unchanged runs vary by this much:", "");
+        seen.expect(
+            0,
+            "1 wider margin: the noise floor is above the margin:",
+            "",
+        );
         seen.expect(0, "a.b (p50 4 %)", "");
     }
     let json = bed.compare(path(0), path(1), &["--format", "json"]);

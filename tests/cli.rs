@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The tool as its users see it: arguments, exit status, what is printed, saved and left behind.
+//! The tool from the outside: arguments, exit status, output, saved files and leftover processes.
 
 #[path = "common/seen.rs"]
 mod seen;
@@ -19,7 +19,7 @@ use kernmark::stream::record;
 use rustix::process::{kill_process, Pid, Signal};
 use seen::Seen;
 
-/// Longer than anything here takes on the slowest machine.
+/// A timeout that even the slowest machine does not reach.
 const EVER: Duration = Duration::from_secs(60);
 
 const HELLO: &str =
@@ -35,7 +35,7 @@ const CATALOG: [&str; 3] = [
 /// The results of another tool.
 const FOREIGN: &str = include_str!("captures/import/hyperfine-plain.json");
 
-/// The records of a case that goes well.
+/// The records of a case that passes.
 fn case(id: &str) -> Vec<String> {
     vec![
         format!("begin case={id} asked=5"),
@@ -50,7 +50,7 @@ fn fifo() -> Vec<String> {
     case("fifo.put.user")
 }
 
-/// A stream of records, numbered from 0.
+/// A stream of records with sequence numbers from 0.
 fn stream(records: &[String]) -> String {
     let mut text = String::new();
     for (seq, record) in (0..).zip(records) {
@@ -79,7 +79,7 @@ fn stream(records: &[String]) -> String {
     text
 }
 
-/// A session from `hello` to `bye` over these cases.
+/// A session of these cases, from `hello` to `bye`.
 fn session(cases: &[Vec<String>]) -> String {
     let mut records = vec![HELLO.to_owned()];
     records.extend(cases.concat());
@@ -87,7 +87,7 @@ fn session(cases: &[Vec<String>]) -> String {
     stream(&records)
 }
 
-/// A session that stops where `fifo.put.user` has begun.
+/// A session that stops after `fifo.put.user` began.
 fn unfinished() -> String {
     let mut records = vec![HELLO.to_owned()];
     records.extend(case("clock.read"));
@@ -95,14 +95,14 @@ fn unfinished() -> String {
     stream(&records)
 }
 
-/// A directory with a scripted agent, and the tool in an environment that knows only these.
+/// A directory with a scripted agent, and an environment in which the tool uses nothing else.
 struct Bed {
     directory: tempfile::TempDir,
 }
 
 impl Bed {
-    /// `script` is what the agent does when it is asked to measure `fifo.put.user`, with the files
-    /// `whole` (a session of all cases), `unfinished`, and what `files` adds.
+    /// `script` is what the agent does to measure `fifo.put.user`. It can use the files `whole` (a
+    /// session of all cases), `unfinished`, and those in `files`.
     fn new(script: &str, files: &[(&str, &str)]) -> Bed {
         let bed = Bed {
             directory: tempfile::tempdir().unwrap(),
@@ -148,7 +148,7 @@ impl Bed {
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.path("home"))
             .env("KERNMARK_AGENT", self.path("agent"))
-            // Other runs on this machine, of other tests too, are not waited for.
+            // Do not wait for other runs on this machine, which include those of other tests.
             .env("KERNMARK_LOCK", self.path("lock"))
             .env("KERNMARK_TEST", self.directory.path())
             .stdin(Stdio::null())
@@ -158,16 +158,16 @@ impl Bed {
 
     fn run(&self, arguments: &[&str]) -> Seen {
         let seen = self.run_beside(arguments);
-        self.wait_for_silence();
+        self.wait_for_processes();
         seen
     }
 
-    /// `run` while something else runs in this bed.
+    /// Like `run`, while something else runs in this bed.
     fn run_beside(&self, arguments: &[&str]) -> Seen {
         Seen::from(self.command(arguments).output().unwrap())
     }
 
-    /// `run` with the JSON of the result, with few replicates and little patience.
+    /// Measures with few replicates and a short timeout; the output is JSON.
     fn measure(&self, more: &[&str]) -> Seen {
         let mut arguments = vec!["run", "--format", "json", "--runs", "2"];
         arguments.extend(["--case-timeout", "0.5"]);
@@ -184,7 +184,7 @@ impl Bed {
         }
     }
 
-    /// The processes that run in this bed's environment.
+    /// The processes with this bed's environment.
     fn processes(&self) -> Vec<(Pid, String)> {
         let mark = format!("KERNMARK_TEST={}\0", self.directory.path().display());
         let mut found = Vec::new();
@@ -201,12 +201,12 @@ impl Bed {
         found
     }
 
-    fn wait_for_silence(&self) {
+    fn wait_for_processes(&self) {
         until("processes are left", || self.processes().is_empty());
     }
 }
 
-/// Waits until something holds; fails with `what` if it never does.
+/// Waits until `holds` returns true; fails with `what` if it never does.
 fn until(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
@@ -215,7 +215,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// A saved run shows what the run itself showed.
+/// Expects that the saved run shows the same as the run itself.
 #[track_caller]
 fn expect_shown_again(bed: &Bed, seen: &Seen) {
     let saved = bed.saved();
@@ -227,7 +227,7 @@ fn expect_shown_again(bed: &Bed, seen: &Seen) {
 }
 
 #[test]
-fn a_run_is_measured_saved_and_shown_again() {
+fn run_is_measured_saved_and_shown_again() {
     let bed = Bed::new("cat whole", &[]);
     let seen = bed.measure(&["--seed", "7"]);
     seen.expect(0, "fifo.put.user", "saved: ");
@@ -246,11 +246,11 @@ fn a_run_is_measured_saved_and_shown_again() {
 }
 
 #[test]
-fn a_run_of_some_metrics_does_not_hide_a_whole_one() {
+fn partial_run_does_not_replace_the_latest_full_run() {
     let bed = Bed::new("cat whole", &[]);
     let whole = bed.measure(&[]);
     let saved = bed.saved();
-    // Names tell the second.
+    // File names contain the time in seconds.
     sleep(Duration::from_millis(1100));
     bed.measure(&["clock"]).expect(0, "clock.read", "saved: ");
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
@@ -268,7 +268,7 @@ fn a_run_of_some_metrics_does_not_hide_a_whole_one() {
 }
 
 #[test]
-fn help_is_shown_and_nothing_measured_without_a_command() {
+fn no_command_shows_help_and_measures_nothing() {
     let bed = Bed::new("cat whole", &[]);
     bed.run(&[]).expect(2, "", "Usage: kernmark");
     bed.run(&["help"]).expect(0, "Usage: kernmark", "");
@@ -282,7 +282,7 @@ fn run_is_written_to_standard_output() {
     let bed = Bed::new("cat whole", &[]);
     let seen = bed.run(&["run", "--runs", "1", "-o", "-"]);
     assert_eq!(seen.status, Some(0));
-    // The report goes elsewhere: what was written is the run, and nothing but it.
+    // Standard output has only the run; the report is on standard error.
     assert!(seen.err.contains("2 measured"), "{seen:?}");
     assert!(seen.out.starts_with("@km1 0 host name=tool"), "{seen:?}");
     assert!(!seen.out.contains("measured"), "{seen:?}");
@@ -298,7 +298,7 @@ fn run_is_written_to_standard_output() {
 }
 
 #[test]
-fn json_is_short_for_the_format() {
+fn json_option_is_short_for_the_format() {
     let bed = Bed::new("cat whole", &[]);
     bed.measure(&[]).expect(0, "put", "");
     let long = bed.run(&["show", "--format", "json"]);
@@ -336,7 +336,7 @@ fn bars_are_ascii_unless_the_locale_is_utf8() {
 }
 
 #[test]
-fn colour_is_as_the_user_says() {
+fn colour_follows_the_option() {
     let bed = Bed::new("cat whole", &[]);
     bed.measure(&[]).expect(0, "put", "");
     let coloured = |arguments: &[&str]| {
@@ -354,7 +354,7 @@ fn colour_is_as_the_user_says() {
 }
 
 #[test]
-fn a_saved_run_is_read_from_standard_input() {
+fn saved_run_is_read_from_standard_input() {
     let bed = Bed::new("cat whole", &[]);
     let seen = bed.measure(&[]);
     let file = fs::File::open(&bed.saved()[0]).unwrap();
@@ -365,7 +365,7 @@ fn a_saved_run_is_read_from_standard_input() {
 }
 
 #[test]
-fn the_name_of_the_host_is_recorded_only_when_asked_for() {
+fn host_name_is_recorded_only_on_request() {
     let bed = Bed::new("cat whole", &[]);
     bed.measure(&["--host-name"]).expect(0, "", "");
     let saved = fs::read_to_string(&bed.saved()[0]).unwrap();
@@ -373,7 +373,7 @@ fn the_name_of_the_host_is_recorded_only_when_asked_for() {
 }
 
 #[test]
-fn a_proof_that_fails_is_status_1() {
+fn failed_proof_is_status_1() {
     let mut records = fifo();
     records[3] = "proof case=fifo.put.user name=order counted=2 low=0 high=0".to_owned();
     let bad = session(&[case("clock.read"), records]);
@@ -385,7 +385,7 @@ fn a_proof_that_fails_is_status_1() {
 }
 
 #[test]
-fn a_skipped_case_is_status_0() {
+fn skipped_case_is_status_0() {
     let skip = vec![
         "begin case=fifo.put.user asked=5".to_owned(),
         "end case=fifo.put.user status=skip samples=0 | no queue here".to_owned(),
@@ -400,11 +400,11 @@ fn a_skipped_case_is_status_0() {
         "2 metrics: 1 ok, 1 skipped, 0 failed, 0 incomplete\n",
         "",
     );
-    assert_eq!(bed.saved().len(), 1, "a check is not saved");
+    assert_eq!(bed.saved().len(), 1, "a check must not be saved");
 }
 
-/// The agent breaks down in `fifo.put.user`: the other cases are measured, that one is not tried
-/// again, and the reason is shown, then and later.
+/// Runs an agent that fails in `fifo.put.user`. The other cases are measured, this one is not
+/// repeated, and the run and the saved run show the reason.
 #[track_caller]
 fn expect_breakdown(script: &str, reason: &str) {
     let bed = Bed::new(script, &[]);
@@ -421,7 +421,7 @@ fn expect_breakdown(script: &str, reason: &str) {
 }
 
 #[test]
-fn a_crash_costs_its_case() {
+fn crash_costs_only_its_case() {
     expect_breakdown(
         "cat unfinished; echo at queue.c >&2; kill -SEGV $$",
         "signal 11 (SIGSEGV) ended the agent: at queue.c",
@@ -429,15 +429,15 @@ fn a_crash_costs_its_case() {
 }
 
 #[test]
-fn a_killed_agent_costs_its_case() {
+fn killed_agent_costs_only_its_case() {
     expect_breakdown(
         "cat unfinished; kill -9 $$",
         "signal 9 (SIGKILL) ended the agent",
     );
 }
 
-/// What the rows of CSV say of each metric: its status and its reason.
-fn told(csv: &str) -> Vec<(String, String, String)> {
+/// Each metric of a CSV table, with its status and its reason.
+fn statuses(csv: &str) -> Vec<(String, String, String)> {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let rows = reader.records().map(Result::unwrap);
     rows.map(|row| (row[0].to_owned(), row[1].to_owned(), row[2].to_owned()))
@@ -445,7 +445,7 @@ fn told(csv: &str) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn what_an_agent_never_came_to_is_named_with_the_reason() {
+fn metrics_that_the_agent_did_not_reach_are_named_with_the_reason() {
     let killed = "signal 9 (SIGKILL) ended the agent";
     for (script, reason) in [
         ("cat clock; kill -9 $$", "no record of it arrived"),
@@ -465,15 +465,19 @@ fn what_an_agent_never_came_to_is_named_with_the_reason() {
                 &format!("not started: {reason}"),
             ),
         ];
-        assert_eq!(told(&seen.out), expected, "{script}: {seen:#?}");
+        assert_eq!(statuses(&seen.out), expected, "{script}: {seen:#?}");
         assert_eq!(seen.status, Some(1));
         assert_eq!(bed.run(&["show", "--format", "csv"]).out, seen.out);
         let part = bed.run(&["run", "--runs", "1", "--format", "csv", "clock"]);
-        assert_eq!(told(&part.out), expected[..1], "what nobody asked for");
+        assert_eq!(
+            statuses(&part.out),
+            expected[..1],
+            "metrics outside the filter"
+        );
     }
 }
 
-/// A group of control groups in which nothing may have more than 32 MB; `None` where none can be made.
+/// A control group with a limit of 32 MB; `None` if this process cannot create one.
 fn small_group() -> Option<tempfile::TempDir> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let first = groups.lines().any(|line| line.contains(":memory:"));
@@ -485,18 +489,18 @@ fn small_group() -> Option<tempfile::TempDir> {
     };
     let group = tempfile::tempdir_in(root).ok()?;
     fs::write(group.path().join(limits[0]), "33554432").ok()?;
-    // Without swap of its own there is nothing to limit.
+    // Fails if the group has no swap of its own; then there is nothing to limit.
     let _ = fs::write(group.path().join(limits[1]), "33554432");
     Some(group)
 }
 
 #[test]
-fn an_agent_that_the_kernel_kills_for_memory_is_said_to_be() {
+fn agent_killed_for_memory_is_reported() {
     let Some(group) = small_group() else {
         eprintln!("SKIPPED: no control group of memory can be made here; it needs root");
         return;
     };
-    // A line without an end, and in the agent's own process.
+    // An endless line, built by the agent's own process.
     let fill = "cat unfinished; exec tail /dev/zero";
     let script = format!("echo $$ > {}/cgroup.procs; {fill}", group.path().display());
     let bed = Bed::new(&script, &[]);
@@ -508,11 +512,11 @@ fn an_agent_that_the_kernel_kills_for_memory_is_said_to_be() {
          ({}, limit 33,554,432 bytes)",
         folder.display()
     );
-    assert_eq!(told(&seen.out)[1].2, reason, "{seen:#?}");
+    assert_eq!(statuses(&seen.out)[1].2, reason, "{seen:#?}");
 }
 
 #[test]
-fn an_exit_status_costs_its_case_and_its_last_words_are_shown() {
+fn exit_status_costs_its_case_and_shows_the_last_output() {
     expect_breakdown(
         "cat unfinished; echo no memory >&2; exit 3",
         "the agent exited with status 3: no memory",
@@ -520,7 +524,7 @@ fn an_exit_status_costs_its_case_and_its_last_words_are_shown() {
 }
 
 #[test]
-fn a_hang_is_ended_with_all_its_processes() {
+fn hanging_agent_is_killed_with_all_its_processes() {
     expect_breakdown(
         "cat unfinished; sleep 1000 & sleep 1000",
         "no sign of life for 0.5 s; killed",
@@ -528,13 +532,13 @@ fn a_hang_is_ended_with_all_its_processes() {
 }
 
 #[test]
-fn children_that_hold_the_pipe_do_not_hold_the_run() {
+fn children_that_keep_the_pipe_open_do_not_block_the_run() {
     let bed = Bed::new("cat whole; sleep 1000 &", &[]);
     bed.run(&["run", "--runs", "2"]).expect(0, "put", "");
 }
 
 #[test]
-fn output_that_is_cut_off_inside_a_record_yields_no_number() {
+fn record_that_is_cut_off_yields_no_value() {
     let bed = Bed::new("head -c -20 unfinished; printf '@km1 7 pla'", &[]);
     let seen = bed.measure(&[]);
     seen.expect(1, "clock.read", "");
@@ -542,7 +546,7 @@ fn output_that_is_cut_off_inside_a_record_yields_no_number() {
 }
 
 #[test]
-fn noise_between_records_does_no_harm() {
+fn other_output_between_records_is_ignored() {
     let noise =
         "printf 'boot\\n\\377\\000 @ km\\n'; sed 's/^/[0.1] /' whole; printf 'end, no newline'";
     let bed = Bed::new(noise, &[]);
@@ -552,7 +556,7 @@ fn noise_between_records_does_no_harm() {
 }
 
 #[test]
-fn a_report_that_goes_to_no_terminal_is_as_wide_as_columns_says() {
+fn columns_sets_the_width_without_a_terminal() {
     let bed = Bed::new("cat whole", &[]);
     let widest = |columns: &str| {
         let mut command = bed.command(&["list"]);
@@ -565,7 +569,7 @@ fn a_report_that_goes_to_no_terminal_is_as_wide_as_columns_says() {
 }
 
 #[test]
-fn what_is_no_agent_is_named() {
+fn program_that_is_no_agent_is_named() {
     let bed = Bed::new("true", &[]);
     bed.write("catalog", "hello\n");
     bed.run(&["run"]).expect(1, "", "is it a kernmark agent?");
@@ -575,14 +579,14 @@ fn what_is_no_agent_is_named() {
 }
 
 #[test]
-fn an_agent_that_dies_at_once_is_given_up() {
+fn agent_that_exits_at_once_is_given_up() {
     let bed = Bed::new("echo no such CPU >&2; exit 2", &[]);
     bed.measure(&[]).expect(1, "", "no such CPU");
     assert_eq!(bed.saved().len(), 0);
 }
 
 #[test]
-fn arguments_that_make_no_sense_are_status_2_and_nothing_is_measured() {
+fn wrong_arguments_are_status_2_and_nothing_is_measured() {
     let bed = Bed::new("cat whole", &[]);
     let typo =
         "nothing is called `fifo.putt` (`kernmark list` shows every id); did you mean fifo.put";
@@ -605,7 +609,7 @@ fn arguments_that_make_no_sense_are_status_2_and_nothing_is_measured() {
 }
 
 #[test]
-fn a_filter_picks_cases_and_keeps_the_clock() {
+fn filter_selects_cases_and_keeps_the_clock() {
     let bed = Bed::new("cat whole", &[]);
     bed.measure(&["fifo"]).expect(0, "fifo.put.user", "");
     bed.run(&["list", "f*.user"]).expect(0, "fifo.put.user", "");
@@ -617,7 +621,7 @@ fn a_filter_picks_cases_and_keeps_the_clock() {
 }
 
 #[test]
-fn a_run_is_saved_where_the_user_says() {
+fn run_is_saved_to_the_given_path() {
     let bed = Bed::new("cat whole", &[]);
     let path = bed.path("mine.km");
     bed.measure(&["-o", path.to_str().unwrap()])
@@ -630,10 +634,10 @@ fn a_run_is_saved_where_the_user_says() {
 }
 
 #[test]
-fn a_run_that_cannot_be_saved_is_shown_and_is_status_1() {
+fn run_that_cannot_be_saved_is_shown_and_is_status_1() {
     let bed = Bed::new("cat whole", &[]);
     let mut command = bed.command(&["run", "--runs", "1"]);
-    // Nobody, root included, can make a directory there.
+    // Not even root can create a directory there.
     command.env("XDG_DATA_HOME", "/proc/self");
     let seen = Seen::from(command.output().unwrap());
     seen.expect(
@@ -643,7 +647,7 @@ fn a_run_that_cannot_be_saved_is_shown_and_is_status_1() {
     );
 }
 
-/// The clock's case is done and `fifo.put.user` has begun when the tool is killed.
+/// Kills the tool after the clock's case is done and `fifo.put.user` began.
 fn cut_off(arguments: &[&str]) -> Bed {
     let bed = Bed::new("cat unfinished; touch begun; sleep 1000", &[]);
     let mut child = bed.command(arguments).spawn().unwrap();
@@ -655,21 +659,21 @@ fn cut_off(arguments: &[&str]) -> Bed {
         paths
     };
     until("nothing was written", || !parts().is_empty());
-    // What is being measured is not left over.
+    // A measurement in progress is no leftover.
     assert!(!bed.run_beside(&["show"]).err.contains("cut off"));
     child.kill().unwrap();
     child.wait().unwrap();
-    // A scripted agent does not end with the tool as the real one does.
+    // Unlike the real agent, a scripted one does not exit with the tool.
     for (pid, _) in bed.processes() {
         let _ = kill_process(pid, Signal::KILL);
     }
-    bed.wait_for_silence();
+    bed.wait_for_processes();
     assert_eq!(parts().len(), 1);
     bed
 }
 
 #[test]
-fn a_tool_that_is_killed_leaves_what_it_measured() {
+fn killed_tool_leaves_its_partial_run() {
     let bed = cut_off(&["run"]);
     let saved = bed.saved();
     assert!(
@@ -691,7 +695,7 @@ fn a_tool_that_is_killed_leaves_what_it_measured() {
 }
 
 #[test]
-fn a_tool_that_is_killed_leaves_what_it_measured_where_the_user_wanted_it() {
+fn killed_tool_leaves_its_partial_run_at_the_given_path() {
     let bed = cut_off(&["run", "-o", "mine.km"]);
     let part = bed.path("mine.km.part");
     let part = part.to_str().unwrap();
@@ -702,10 +706,10 @@ fn a_tool_that_is_killed_leaves_what_it_measured_where_the_user_wanted_it() {
 }
 
 #[test]
-fn a_disk_that_is_full_costs_only_the_saving() {
+fn full_disk_prevents_only_saving() {
     let bed = Bed::new("cat whole", &[]);
     let mut command = Command::new("sh");
-    // Blocks of 512 bytes; the signal would end the tool before it could say anything.
+    // In blocks of 512 bytes. The signal would kill the tool before it prints anything.
     let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" run --runs 2 --format csv";
     command.args(["-c", script, env!("CARGO_BIN_EXE_kernmark")]);
     bed.furnish(&mut command);
@@ -714,7 +718,7 @@ fn a_disk_that_is_full_costs_only_the_saving() {
 }
 
 #[test]
-fn show_says_what_is_wrong_with_a_file() {
+fn show_explains_what_is_wrong_with_a_file() {
     let bed = Bed::new("cat whole", &[]);
     bed.run(&["show"])
         .expect(1, "", "no run of linux is saved in");
@@ -730,7 +734,7 @@ fn show_says_what_is_wrong_with_a_file() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn closed_pipe_is_no_error() {
     let bed = Bed::new("cat whole", &[]);
     bed.measure(&[]).expect(0, "", "");
     for arguments in [&["show"][..], &["list"], &["man"], &["completions", "bash"]] {
@@ -744,17 +748,17 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 #[test]
-fn output_that_cannot_be_written_is_status_1() {
+fn failed_write_to_standard_output_is_status_1() {
     let bed = Bed::new("cat whole", &[]);
     let full = fs::File::create("/dev/full").unwrap();
     let mut command = bed.command(&["run", "--runs", "1"]);
     let seen = Seen::from(command.stdout(full).output().unwrap());
     seen.expect(1, "", "cannot write to standard output");
-    assert_eq!(bed.saved().len(), 1, "the run is saved all the same");
+    assert_eq!(bed.saved().len(), 1, "the run must still be saved");
 }
 
 #[test]
-fn messages_that_nobody_can_take_change_nothing() {
+fn failed_write_to_standard_error_changes_nothing() {
     let bed = Bed::new("cat whole", &[("foreign", FOREIGN)]);
     let saved = bed.path("mine.km");
     let saved = saved.to_str().unwrap();
@@ -783,26 +787,26 @@ fn messages_that_nobody_can_take_change_nothing() {
 }
 
 #[test]
-fn an_interrupt_keeps_what_is_done_and_leaves_no_process() {
+fn interrupt_keeps_finished_replicates_and_leaves_no_process() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let bed = Bed::new("cat unfinished; sleep 1000 & touch begun; sleep 1000", &[]);
         let child = bed.command(&["run", "--format", "json"]).spawn().unwrap();
         until("the agent never began", || bed.path("begun").exists());
         kill_process(Pid::from_child(&child), signal).unwrap();
         let seen = Seen::from(child.wait_with_output().unwrap());
-        bed.wait_for_silence();
+        bed.wait_for_processes();
         seen.expect(130, "interrupted by the user", "saved: ");
         expect_shown_again(&bed, &seen);
     }
 }
 
 #[test]
-fn a_signal_that_is_ignored_stays_ignored() {
+fn ignored_signal_stays_ignored() {
     let bed = Bed::new(
         "touch begun; while test ! -e go; do sleep 0.05; done; cat whole",
         &[],
     );
-    // A shell that ignores the signal turns into the tool.
+    // A shell that ignores the signal replaces itself with the tool.
     let mut command = Command::new("sh");
     let script = "trap '' HUP; exec \"$0\" run --runs 1";
     command.args(["-c", script, env!("CARGO_BIN_EXE_kernmark")]);
@@ -815,7 +819,7 @@ fn a_signal_that_is_ignored_stays_ignored() {
 }
 
 #[test]
-fn two_runs_on_one_machine_take_turns() {
+fn second_run_waits_for_the_first() {
     let bed = Bed::new(
         "touch begun; while test ! -e go; do sleep 0.05; done; cat whole",
         &[],
@@ -867,11 +871,11 @@ fn two_runs_on_one_machine_take_turns() {
     bed.write("go", "");
     Seen::from(first.wait_with_output().unwrap()).expect(0, "put", "saved: ");
     Seen::from(second.wait_with_output().unwrap()).expect(0, "put", "saved: ");
-    bed.wait_for_silence();
+    bed.wait_for_processes();
 }
 
 #[test]
-fn a_run_that_nothing_can_guard_is_made_all_the_same() {
+fn run_without_a_lock_file_is_still_made() {
     let bed = Bed::new("cat whole", &[]);
     let mut command = bed.command(&["run", "--runs", "1"]);
     command.env("KERNMARK_LOCK", "/proc/self/nowhere/lock");
@@ -879,7 +883,7 @@ fn a_run_that_nothing_can_guard_is_made_all_the_same() {
     seen.expect(0, "put", "cannot keep another kernmark from measuring");
 }
 
-/// The tool with its own agent.
+/// The tool with its built-in agent.
 fn real(bed: &Bed, arguments: &[&str]) -> Command {
     let mut command = bed.command(arguments);
     command.env_remove("KERNMARK_AGENT");
@@ -895,7 +899,7 @@ fn start(command: &mut Command) -> Child {
 }
 
 #[test]
-fn the_built_in_agent_dies_with_a_tool_that_is_killed() {
+fn built_in_agent_dies_with_the_tool() {
     let bed = Bed::new("true", &[]);
     let mut child = start(&mut real(&bed, &["run", "--time-budget", "600"]));
     let runs = |bed: &Bed| {
@@ -905,19 +909,19 @@ fn the_built_in_agent_dies_with_a_tool_that_is_killed() {
     until("the agent never ran", || runs(&bed));
     child.kill().unwrap();
     child.wait().unwrap();
-    bed.wait_for_silence();
+    bed.wait_for_processes();
 }
 
 #[test]
-fn the_built_in_agent_passes_its_check() {
+fn built_in_agent_passes_its_check() {
     let bed = Bed::new("true", &[]);
     let seen = Seen::from(real(&bed, &["run", "--check"]).output().unwrap());
-    bed.wait_for_silence();
+    bed.wait_for_processes();
     seen.expect(0, " 0 failed, 0 incomplete\n", "");
 }
 
 #[test]
-fn coverage_of_another_suite_needs_no_target() {
+fn coverage_needs_no_target() {
     let list = |arguments: &[&str]| {
         Command::new(env!("CARGO_BIN_EXE_kernmark"))
             .arg("list")

@@ -20,7 +20,7 @@ use kernmark::judge::noise::Noise;
 use kernmark::judge::pairing::block_sizes;
 use kernmark::judge::quantity::{Margins, Quantity, MEDIANS_LEVEL};
 use kernmark::report::compare::{table, Origin};
-use kernmark::report::terminal::{BarStyle, Colour, Style};
+use kernmark::report::style::{BarStyle, Colour, Style};
 use kernmark::stream::run::{Clock, Fact, Metric, Outcome, Replicate, Run, Session, Unit};
 use kernmark::stream::ticks::Ticks;
 use proptest::prelude::*;
@@ -1070,7 +1070,7 @@ fn without_a_gate_readable_runs_exit_with_0() {
     bed.expect(
         "moved slow --across",
         0,
-        "Compared across conditions that differ",
+        "Compared although conditions differ",
     );
     bed.expect("base slow --margin 10", 0, "margins p50 10 %");
     bed.expect("base slow --format json", 0, "\"verdict\":\"regressed\"");

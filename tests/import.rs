@@ -55,7 +55,7 @@ fn import_is_saved_to_the_given_file() {
     let seen = bed.run(&["import", &file]);
     seen.expect(0, "9 measured, 0 skipped, 0 failed", "");
     assert_eq!(seen.err, "", "nothing is saved");
-    seen.expect(0, "yield.preemptive.ctx.k_to_k        2,740", "");
+    seen.expect(0, "yield.preemptive.ctx.k_to_k        2.74 us", "");
     assert!(seen.out.contains("zephyr-latency-3.6.txt") && seen.out.contains("mean"));
     assert_eq!(bed.run(&["show", &file]).out, seen.out);
     bed.run(&["import", &file, "-o", "mine.km"])
@@ -94,7 +94,7 @@ fn several_files_are_replicates_for_compare() {
     // A single mean of one boot does not allow a test.
     let alone = |verdict| bed.run(&["compare", "base0.log", "new0.log", "--fail-on", verdict]);
     // A gate that cannot judge does not pass.
-    alone("regression").expect(5, "no test can judge", "");
+    alone("regression").expect(5, "so no test is possible", "");
     alone("inconclusive").expect(4, "+20.0 %", "");
 }
 

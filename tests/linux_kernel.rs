@@ -425,7 +425,7 @@ fn preempt_rt_user_threads_are_measured_or_skipped() {
     for case in cases {
         match outcome(case) {
             Outcome::Ok => {}
-            Outcome::Skipped(why) if why.starts_with("with PREEMPT_RT ") => {}
+            Outcome::Skipped(why) if why.starts_with("with PREEMPT_RT") => {}
             other => panic!("{case}: {other:?}"),
         }
     }

@@ -154,7 +154,7 @@ fn two_boots_are_identical_and_match_the_golden_values() {
     let families = ["semaphore", "mutex", "fifo.put", "spinlock", "isr", "cr3"];
     let arguments = ["run", "--on", VM, "--samples", "200", "-o", "run.km"];
     let seen = bed.run(&[&arguments[..], &families].concat());
-    seen.expect(0, "equal in every sample", "saved: ");
+    seen.expect(0, "identical in every sample", "saved: ");
     let stream = fs::read_to_string(bed.path("run.km")).unwrap();
     let sessions = samples(&stream);
     assert_eq!(sessions.len(), 2);
@@ -299,8 +299,11 @@ fn unavailable_kernel_is_reported() {
         bed.run(&["run", "--on", on]).expect(status, "", why);
     }
     let long = format!("{VM},cmdline={}", "x".repeat(1501));
-    bed.run(&["run", "--on", &long])
-        .expect(2, "", "cmdline= takes 1500 bytes at most");
+    bed.run(&["run", "--on", &long]).expect(
+        2,
+        "",
+        "the value of cmdline= may have at most 1500 bytes",
+    );
     if !["qemu-system-x86_64", "cpio"].into_iter().all(is_there) {
         skipped(
             "kernels that cannot be had",

@@ -14,7 +14,7 @@ use flate2::Compression;
 use kernmark::machine::doctor::{examine, Activity, Finding, Level, Probes, Realtime, Snapshot};
 use kernmark::machine::{facts, Machine};
 use kernmark::report::doctor::render;
-use kernmark::report::terminal::{BarStyle, Colour, Style};
+use kernmark::report::style::{BarStyle, Colour, Style};
 
 /// The root directory of a machine, unpacked once from `tests/fixtures/NAME.tree`.
 ///

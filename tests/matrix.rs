@@ -94,7 +94,7 @@ fn freertos_is_built_and_measured_in_instructions() {
         "QEMU emulator",
         "instr per operation",
         "image    text",
-        "of the kernel: text",
+        "kernel: text",
         "take.blocking.k_to_k",
     ] {
         assert!(report.contains(part), "{part} is not in\n{report}");

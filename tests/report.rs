@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What reports and exports look like, on runs made by hand: every output is
-//! compared with a snapshot, and what must hold of all of them is checked.
+//! Reports and exports of hand-made runs: each output is compared with a snapshot, and the rules
+//! that all outputs follow are checked.
 
 use insta::assert_snapshot;
 use kernmark::export::{csv as to_csv, json, markdown};
@@ -11,7 +11,8 @@ use kernmark::judge::matrix::Column;
 use kernmark::report::catalog;
 use kernmark::report::coverage::table as coverage_table;
 use kernmark::report::matrix;
-use kernmark::report::terminal::{self, BarStyle, Colour, Style};
+use kernmark::report::style::{BarStyle, Colour, Style};
+use kernmark::report::{distribution, listing, table};
 use kernmark::stream::histogram::Histogram;
 use kernmark::stream::run::{
     Clock, Damage, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Unit,
@@ -80,7 +81,8 @@ fn host() -> Vec<Fact> {
     ]
 }
 
-/// A distribution of `count` samples in steps of `grain`, with a tail; the same each time.
+/// A distribution of `count` samples in steps of `grain`, with a tail. It depends only on the
+/// arguments.
 fn samples(seed: u64, centre: u64, grain: u64, count: u64) -> Histogram {
     let mut state = seed.wrapping_mul(2_862_933_555_777_941_757) + 3_037_000_493;
     let mut next = |below: u64| {
@@ -257,7 +259,7 @@ fn entries() -> Vec<Entry> {
     ]
 }
 
-/// Ten replicates with everything that can become of a metric.
+/// Ten replicates with metrics of every status.
 fn normal() -> Run {
     let channel = |id, centre| metric(id, 10, Shape { centre, ..ONE });
     let mut partly = metric("mutex.unlock.wake+ctx.u_to_u", 10, ONE);
@@ -477,54 +479,54 @@ fn all() -> Vec<(&'static str, Run)> {
 }
 
 #[test]
-fn a_table_shows_a_run() {
-    assert_snapshot!("table_normal_132", terminal::table(&normal(), &plain(132)));
-    assert_snapshot!("table_normal_100", terminal::table(&normal(), &plain(100)));
-    assert_snapshot!("table_normal_80", terminal::table(&normal(), &plain(80)));
-    assert_snapshot!("table_normal_60", terminal::table(&normal(), &plain(60)));
+fn table_shows_a_run() {
+    assert_snapshot!("table_normal_132", table::table(&normal(), &plain(132)));
+    assert_snapshot!("table_normal_100", table::table(&normal(), &plain(100)));
+    assert_snapshot!("table_normal_80", table::table(&normal(), &plain(80)));
+    assert_snapshot!("table_normal_60", table::table(&normal(), &plain(60)));
 }
 
 #[test]
-fn a_table_shows_what_is_out_of_the_ordinary() {
+fn table_shows_unusual_runs() {
     assert_snapshot!(
         "table_instructions",
-        terminal::table(&instructions(), &plain(100))
+        table::table(&instructions(), &plain(100))
     );
     assert_snapshot!(
         "table_one_replicate",
-        terminal::table(&one_replicate(), &plain(100))
+        table::table(&one_replicate(), &plain(100))
     );
     assert_snapshot!(
         "table_all_skipped",
-        terminal::table(&all_skipped(), &plain(100))
+        table::table(&all_skipped(), &plain(100))
     );
-    assert_snapshot!("table_damaged", terminal::table(&damaged(), &plain(100)));
-    assert_snapshot!("table_hostile", terminal::table(&hostile(), &plain(100)));
-    assert_snapshot!("table_empty", terminal::table(&Run::default(), &plain(100)));
+    assert_snapshot!("table_damaged", table::table(&damaged(), &plain(100)));
+    assert_snapshot!("table_hostile", table::table(&hostile(), &plain(100)));
+    assert_snapshot!("table_empty", table::table(&Run::default(), &plain(100)));
 }
 
 #[test]
-fn colours_change_nothing_but_colours() {
+fn colours_only_add_escape_sequences() {
     let colour = Style {
         width: 100,
         colour: Colour::Always,
         bars: BarStyle::Blocks,
     };
     for (name, run) in all() {
-        let coloured = terminal::table(&run, &colour);
+        let coloured = table::table(&run, &colour);
         let bare = ["\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"]
             .iter()
             .fold(coloured.clone(), |text, code| text.replace(code, ""));
-        assert_eq!(bare, terminal::table(&run, &plain(100)), "{name}");
+        assert_eq!(bare, table::table(&run, &plain(100)), "{name}");
     }
-    let coloured = terminal::table(&normal(), &colour);
+    let coloured = table::table(&normal(), &colour);
     assert_snapshot!("table_coloured", coloured.replace('\x1b', "^["));
 }
 
 #[test]
-fn a_distribution_shows_one_metric() {
+fn distribution_shows_one_metric() {
     let run = normal();
-    let of = |id| terminal::distribution(&run, id, &plain(90)).unwrap();
+    let of = |id| distribution::render(&run, id, &plain(90)).unwrap();
     assert_snapshot!("distribution_one", of("semaphore.take.blocking.u_to_u"));
     assert_snapshot!("distribution_batched", of("clock.read"));
     assert_snapshot!(
@@ -532,16 +534,16 @@ fn a_distribution_shows_one_metric() {
         of("mutex.unlock.wake+ctx.u_to_u")
     );
     assert_snapshot!("distribution_failed", of("mmu.fault.anonymous"));
-    let narrow = terminal::distribution(&run, "channel.write.64", &plain(60)).unwrap();
+    let narrow = distribution::render(&run, "channel.write.64", &plain(60)).unwrap();
     assert_snapshot!("distribution_narrow", narrow);
-    let exact = terminal::distribution(&instructions(), "channel.write.64", &plain(90)).unwrap();
+    let exact = distribution::render(&instructions(), "channel.write.64", &plain(90)).unwrap();
     assert_snapshot!("distribution_instructions", exact);
 }
 
 #[test]
-fn a_distribution_loses_no_sample() {
+fn distribution_shows_every_sample() {
     for metric in &normal().metrics {
-        let text = terminal::distribution(&normal(), &metric.id, &plain(90)).unwrap();
+        let text = distribution::render(&normal(), &metric.id, &plain(90)).unwrap();
         let bars = text.lines().filter(|line| {
             line.contains([
                 '\u{2588}', '\u{258f}', '\u{258e}', '\u{258d}', '\u{258c}', '\u{258b}', '\u{258a}',
@@ -563,7 +565,7 @@ fn a_distribution_loses_no_sample() {
     }
 }
 
-/// A metric of one session whose samples are these values, each once.
+/// A run with one metric, whose samples are these values, each once.
 fn of_values(batch: u64, values: impl Iterator<Item = u64>) -> Run {
     let mut metric = metric("a.b", 1, Shape { batch, ..ONE });
     metric.replicates[0].histogram = values.map(|value| (Ticks(value), 1)).collect();
@@ -574,18 +576,18 @@ fn of_values(batch: u64, values: impl Iterator<Item = u64>) -> Run {
 }
 
 #[test]
-fn whole_instructions_are_shown_to_the_last_digit() {
+fn instructions_are_shown_with_all_digits() {
     let run = Run {
         sessions: instructions().sessions,
         ..of_values(1, [12_345].into_iter())
     };
-    let table = terminal::table(&run, &plain(100));
+    let table = table::table(&run, &plain(100));
     assert!(table.contains(" 12,345 "), "{table}");
     assert!(
         !table.contains("12,35") && !table.contains("12,30"),
         "{table}"
     );
-    let distribution = terminal::distribution(&run, "a.b", &plain(100)).unwrap();
+    let distribution = distribution::render(&run, "a.b", &plain(100)).unwrap();
     assert!(
         distribution.contains("median      12,345 instructions"),
         "{distribution}"
@@ -593,7 +595,7 @@ fn whole_instructions_are_shown_to_the_last_digit() {
 }
 
 #[test]
-fn a_wide_interval_makes_no_figure_wrong() {
+fn wide_interval_does_not_distort_figures() {
     let medians = [
         13_050, 13_111, 13_200, 13_500, 13_740, 13_780, 14_020, 98_770, 109_800, 110_400,
     ];
@@ -611,19 +613,19 @@ fn a_wide_interval_makes_no_figure_wrong() {
         metrics: vec![metric],
         ..one_replicate()
     };
-    let table = terminal::table(&run, &plain(100));
+    let table = table::table(&run, &plain(100));
     let line = table.lines().find(|line| line.contains("  b ")).unwrap();
     let cells: Vec<&str> = line.split_whitespace().collect();
     let shown = ["b", "13.8", "us", "13.1..110", "110", "0.00700"];
     assert_eq!(cells, shown, "median, interval, worst, cold");
-    let distribution = terminal::distribution(&run, "a.b", &plain(200)).unwrap();
+    let distribution = distribution::render(&run, "a.b", &plain(200)).unwrap();
     let all = "13.1 13.1 13.2 13.5 13.7 13.8 14.0 98.8 110 110";
     assert!(distribution.contains(all), "{distribution}");
     assert!(markdown::run(&run).contains("| 13.8 us | 13.1..110 |"));
 }
 
 #[test]
-fn a_distribution_of_extremes_is_shown() {
+fn distribution_of_extreme_values_is_shown() {
     let spread = |batch| of_values(batch, (0..64).map(|bit| 1 << bit));
     let runs = [
         spread(1),
@@ -635,23 +637,23 @@ fn a_distribution_of_extremes_is_shown() {
         of_values(1, 0..1),
     ];
     for run in runs {
-        let text = terminal::distribution(&run, "a.b", &plain(100)).unwrap();
+        let text = distribution::render(&run, "a.b", &plain(100)).unwrap();
         assert!(text.contains("median"), "{text}");
         assert!(text.lines().count() < 100, "{text}");
-        assert!(terminal::table(&run, &plain(100)).contains("1 measured"));
+        assert!(table::table(&run, &plain(100)).contains("1 measured"));
     }
 }
 
 #[test]
-fn a_metric_that_is_not_there_is_refused_by_name() {
-    let error = terminal::distribution(&normal(), "semaphore.x\x1b[2J", &plain(90)).unwrap_err();
+fn unknown_metric_is_refused_by_name() {
+    let error = distribution::render(&normal(), "semaphore.x\x1b[2J", &plain(90)).unwrap_err();
     assert!(error.contains("`semaphore.x\\u{1b}[2J`"), "{error}");
 }
 
 #[test]
-fn a_catalog_lists_what_can_be_measured() {
-    assert_snapshot!("catalog_100", terminal::catalog(&entries(), &plain(100)));
-    assert_snapshot!("catalog_60", terminal::catalog(&entries(), &plain(60)));
+fn catalog_lists_all_metrics() {
+    assert_snapshot!("catalog_100", listing::render(&entries(), &plain(100)));
+    assert_snapshot!("catalog_60", listing::render(&entries(), &plain(60)));
     let counterparts = reference::parse_counterparts(ALIASES).unwrap();
     let elsewhere = catalog::elsewhere(&counterparts, "linux-user");
     assert_snapshot!(
@@ -662,7 +664,7 @@ fn a_catalog_lists_what_can_be_measured() {
     assert_snapshot!("catalog_csv", to_csv::catalog(&entries()));
 }
 
-/// The coverage of a suite, by the data of the project.
+/// The coverage of a suite according to the project's data.
 fn coverage_of(text: &str) -> Vec<Benchmark> {
     let of: Reference = text.parse().unwrap();
     let counterparts = reference::counterparts().unwrap();
@@ -670,7 +672,7 @@ fn coverage_of(text: &str) -> Vec<Benchmark> {
 }
 
 #[test]
-fn coverage_says_what_is_measured_and_why_the_rest_is_not() {
+fn coverage_shows_metrics_and_reasons_for_gaps() {
     let composite = coverage_of("reference:composite");
     assert_snapshot!("coverage_100", coverage_table(&composite, &plain(100)));
     assert_snapshot!("coverage_60", coverage_table(&composite, &plain(60)));
@@ -690,7 +692,7 @@ fn coverage_says_what_is_measured_and_why_the_rest_is_not() {
 }
 
 #[test]
-fn no_line_of_coverage_is_wider_than_the_terminal() {
+fn coverage_fits_the_terminal() {
     for suite in ["zephyr", "zircon", "composite"] {
         let benchmarks = coverage_of(&format!("reference:{suite}"));
         for width in 60..=140 {
@@ -705,7 +707,7 @@ fn no_line_of_coverage_is_wider_than_the_terminal() {
 }
 
 #[test]
-fn nothing_in_coverage_steers_the_terminal() {
+fn coverage_has_no_control_characters() {
     let evil = "a\u{1b}[31m|`\u{202e}b".to_owned();
     let benchmarks = [
         Benchmark {
@@ -734,7 +736,7 @@ fn nothing_in_coverage_steers_the_terminal() {
 }
 
 #[test]
-fn exports_hold_a_run() {
+fn exports_contain_a_run() {
     assert_snapshot!("json_instructions", json::run(&instructions()));
     assert_snapshot!("json_empty", json::run(&Run::default()));
     assert_snapshot!("csv_normal", to_csv::run(&normal()));
@@ -744,14 +746,14 @@ fn exports_hold_a_run() {
 }
 
 #[test]
-fn no_line_of_a_table_is_wider_than_the_terminal() {
+fn table_fits_the_terminal() {
     for width in 60..=140 {
         for (name, run) in [
             ("normal", normal()),
             ("damaged", damaged()),
             ("instructions", instructions()),
         ] {
-            for line in terminal::table(&run, &plain(width)).lines() {
+            for line in table::table(&run, &plain(width)).lines() {
                 assert!(line.chars().count() <= width, "{name} at {width}: {line}");
             }
         }
@@ -759,10 +761,10 @@ fn no_line_of_a_table_is_wider_than_the_terminal() {
 }
 
 #[test]
-fn no_id_is_cut_and_no_metric_is_left_out() {
+fn table_shows_every_id_in_full() {
     for width in [60, 80, 100, 120, 132] {
         for (name, run) in all().into_iter().filter(|(name, _)| *name != "hostile") {
-            let table = terminal::table(&run, &plain(width));
+            let table = table::table(&run, &plain(width));
             let words: Vec<&str> = table.split([' ', '\n', ',']).collect();
             for metric in &run.metrics {
                 let (_, rest) = metric.id.split_once('.').unwrap();
@@ -774,11 +776,11 @@ fn no_id_is_cut_and_no_metric_is_left_out() {
 }
 
 #[test]
-fn nothing_reaches_the_terminal_that_steers_it() {
+fn reports_have_no_control_characters() {
     let run = hostile();
     let mut texts = vec![
-        terminal::table(&run, &plain(80)),
-        terminal::catalog(&run.catalog, &plain(80)),
+        table::table(&run, &plain(80)),
+        listing::render(&run.catalog, &plain(80)),
         json::run(&run),
         json::catalog(&run.catalog),
         to_csv::run(&run),
@@ -787,7 +789,7 @@ fn nothing_reaches_the_terminal_that_steers_it() {
         catalog::markdown(&run.catalog, &catalog::Elsewhere::new()),
     ];
     for metric in &run.metrics {
-        texts.push(terminal::distribution(&run, &metric.id, &plain(80)).unwrap());
+        texts.push(distribution::render(&run, &metric.id, &plain(80)).unwrap());
     }
     for text in texts {
         let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
@@ -850,7 +852,7 @@ fn schema() -> Value {
 }
 
 #[test]
-fn json_is_as_its_schema_says() {
+fn json_follows_its_schema() {
     let schema = schema();
     jsonschema::meta::validate(&schema).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
@@ -865,7 +867,7 @@ fn json_is_as_its_schema_says() {
 }
 
 #[test]
-fn the_schema_refuses_what_is_wrong() {
+fn schema_rejects_wrong_documents() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
     let good = parsed(&normal());
     let broken: [(&str, Value); 8] = [
@@ -892,7 +894,7 @@ fn the_schema_refuses_what_is_wrong() {
 }
 
 #[test]
-fn the_schema_describes_every_member() {
+fn schema_describes_every_member() {
     let schema = schema();
     let document = parsed(&normal());
     let described = [
@@ -909,10 +911,10 @@ fn the_schema_describes_every_member() {
     }
 }
 
-/// What a document has only where it was asked for.
+/// Members that a document has only on request.
 const OPTIONAL: [&str; 1] = ["budget"];
 
-/// The schema has and requires the members of an object, all of them and no others.
+/// The schema has and requires exactly the members of an object.
 fn assert_described(schema: &Value, definition: &str, object: &Value) {
     let names = |value: &Value| -> Vec<String> {
         let mut names: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
@@ -935,7 +937,7 @@ fn assert_described(schema: &Value, definition: &str, object: &Value) {
 }
 
 #[test]
-fn json_says_what_was_measured() {
+fn json_contains_the_measured_values() {
     let document = parsed(&normal());
     let semaphore = &document["metrics"][2];
     assert_eq!(semaphore["id"], "semaphore.take.blocking.u_to_u");
@@ -970,7 +972,7 @@ fn column(name: &str, run: Run) -> Column {
     }
 }
 
-/// The published figures of one configuration of Zephyr, each as the one sample of a run.
+/// The published figures of one configuration of Zephyr, each as a single sample.
 fn zephyr(dataset: &str) -> Run {
     let mut run = Run {
         sessions: vec![Session {
@@ -1002,14 +1004,14 @@ fn zephyr(dataset: &str) -> Run {
     run
 }
 
-/// What is published of four configurations of one kernel on one board.
+/// The published figures of four configurations of one kernel on one board.
 fn configurations() -> Vec<Column> {
     ["default", "objcore", "canaries", "userspace"]
         .map(|name| column(name, zephyr(&format!("zephyr/latest/{name}"))))
         .into()
 }
 
-/// An emulated kernel in four variants, in exact instructions; what is there of each is made up.
+/// An emulated kernel in four variants, in exact instructions. The values are made up.
 fn variants() -> Vec<Column> {
     let names = ["default", "canaries", "objcore", "userspace+overflow-check"];
     let columns = names.into_iter().enumerate().map(|(at, name)| {
@@ -1094,7 +1096,7 @@ fn variants() -> Vec<Column> {
     columns.collect()
 }
 
-/// The same Linux three times, once slower, and an emulator that counts instructions.
+/// The same Linux three times, the third time slower, and an emulator that counts instructions.
 fn machines() -> Vec<Column> {
     let mut slower = normal();
     for metric in &mut slower.metrics {
@@ -1139,7 +1141,7 @@ fn all_matrices() -> Vec<(&'static str, Vec<Column>)> {
 }
 
 #[test]
-fn a_matrix_shows_runs_side_by_side() {
+fn matrix_shows_runs_side_by_side() {
     let shown = |columns: &[Column], width| matrix::table(columns, &plain(width));
     assert_snapshot!("matrix_zephyr_100", shown(&configurations(), 100));
     assert_snapshot!("matrix_zephyr_60", shown(&configurations(), 60));
@@ -1162,7 +1164,7 @@ fn a_matrix_shows_runs_side_by_side() {
 }
 
 #[test]
-fn a_matrix_is_exported() {
+fn matrix_is_exported() {
     assert_snapshot!("matrix_markdown", markdown::matrix(&variants()));
     assert_snapshot!("matrix_markdown_machines", markdown::matrix(&machines()));
     assert_snapshot!(
@@ -1174,8 +1176,8 @@ fn a_matrix_is_exported() {
 }
 
 #[test]
-fn a_matrix_of_time_and_instructions_says_that_they_never_meet() {
-    // No metric is in both.
+fn matrix_never_compares_time_with_instructions() {
+    // The runs have no metric in common.
     let linux = Run {
         metrics: vec![metric("mutex.lock.user", 6, ONE)],
         ..normal()
@@ -1185,14 +1187,14 @@ fn a_matrix_of_time_and_instructions_says_that_they_never_meet() {
         ..instructions()
     };
     let columns = [column("linux", linux), column("m4", emulated)];
-    let said = "no difference between linux and m4: instructions are never compared with time";
+    let sentence = "no difference between linux and m4: instructions are never compared with time";
     let table = matrix::table(&columns, &plain(200));
-    assert!(table.contains(said), "{table}");
-    assert!(markdown::matrix(&columns).contains(said));
+    assert!(table.contains(sentence), "{table}");
+    assert!(markdown::matrix(&columns).contains(sentence));
 }
 
 #[test]
-fn colours_of_a_matrix_change_nothing_but_colours() {
+fn colours_of_a_matrix_only_add_escape_sequences() {
     let colour = Style {
         width: 100,
         colour: Colour::Always,
@@ -1209,7 +1211,7 @@ fn colours_of_a_matrix_change_nothing_but_colours() {
 }
 
 #[test]
-fn no_line_of_a_matrix_is_wider_than_the_terminal() {
+fn matrix_fits_the_terminal() {
     for width in 60..=140 {
         for (name, columns) in [
             ("configurations", configurations()),
@@ -1224,7 +1226,7 @@ fn no_line_of_a_matrix_is_wider_than_the_terminal() {
 }
 
 #[test]
-fn a_matrix_in_blocks_has_each_number_once_beside_the_first_column() {
+fn matrix_in_blocks_repeats_only_the_first_column() {
     let numbers = |width| {
         let table = matrix::table(&configurations(), &plain(width));
         let rows = table
@@ -1247,7 +1249,7 @@ fn a_matrix_in_blocks_has_each_number_once_beside_the_first_column() {
 }
 
 #[test]
-fn nothing_in_a_matrix_steers_the_terminal() {
+fn matrix_has_no_control_characters() {
     for (name, columns) in all_matrices() {
         let texts = [
             matrix::table(&columns, &plain(80)),
@@ -1285,7 +1287,7 @@ fn matrix_schema() -> Value {
     serde_json::from_str(include_str!("../doc/matrix.schema.json")).unwrap()
 }
 
-/// Calls `check` with a function that says what the schema finds wrong.
+/// Calls `check` with a function that returns the errors of a document.
 fn with_matrix_schema(check: impl FnOnce(&dyn Fn(&Value) -> Vec<String>)) {
     let registry = jsonschema::Registry::new()
         .add("json-schema:///run.schema.json", schema())
@@ -1305,7 +1307,7 @@ fn with_matrix_schema(check: impl FnOnce(&dyn Fn(&Value) -> Vec<String>)) {
 }
 
 #[test]
-fn the_json_of_a_matrix_is_as_its_schema_says() {
+fn json_of_a_matrix_follows_its_schema() {
     jsonschema::meta::validate(&matrix_schema()).unwrap();
     with_matrix_schema(|errors| {
         for (name, columns) in all_matrices() {
@@ -1332,7 +1334,7 @@ fn the_json_of_a_matrix_is_as_its_schema_says() {
 }
 
 #[test]
-fn the_schema_of_a_matrix_describes_every_member() {
+fn schema_of_a_matrix_describes_every_member() {
     let schema = matrix_schema();
     let document = parsed_matrix(&variants());
     let described = [
@@ -1348,9 +1350,10 @@ fn the_schema_of_a_matrix_describes_every_member() {
 }
 
 #[test]
-fn an_idiom_is_marked_wherever_it_is_shown() {
+fn idiom_is_marked_in_every_report() {
     const ID: &str = "channel.write.64";
-    const MEANS: &str = "the kernel has no such object, the agent builds it of other primitives";
+    const MEANS: &str =
+        "the kernel lacks this object, so the agent builds it from other primitives";
     let mut run = normal();
     let marked = |run: &Run| {
         let entries = &run.catalog;
@@ -1378,13 +1381,10 @@ fn an_idiom_is_marked_wherever_it_is_shown() {
                 .filter(|l| l.ends_with(",yes"))
                 .count(),
             [
-                has(terminal::table(run, &plain(100)), " write.64 ^ "),
+                has(table::table(run, &plain(100)), " write.64 ^ "),
+                has(listing::render(entries, &plain(100)), "channel.write.64 ^ "),
                 has(
-                    terminal::catalog(entries, &plain(100)),
-                    "channel.write.64 ^ ",
-                ),
-                has(
-                    terminal::distribution(run, ID, &plain(100)).unwrap(),
+                    distribution::render(run, ID, &plain(100)).unwrap(),
                     " idiom ",
                 ),
                 has(matrix::table(&columns, &plain(100)), " write.64 ^ "),

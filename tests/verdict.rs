@@ -227,10 +227,10 @@ impl Seen {
         self
     }
 
-    /// Asserts that the gate reports a change of the processor's speed of about this percentage.
+    /// Asserts that the gate reports a change of CPU speed of about this percentage.
     fn changed_speed(&self, percent: f64) -> &Self {
         let flat = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let reported = flat.split_once("the processor's speed changed by ");
+        let reported = flat.split_once("CPU speed changed by ");
         let reported = reported.and_then(|(_, rest)| rest.split_once(" %")?.0.parse().ok());
         let reported: f64 =
             reported.unwrap_or_else(|| panic!("no change of speed in:\n{}", self.text));
@@ -307,7 +307,7 @@ fn three_replicates_detect_nothing_and_do_not_pass() {
     };
     let seen = gate(&base, &new, &[]);
     seen.exits(LOW_RESOLUTION)
-        .says("no change of any size could have been found")
+        .says("no change of any size would have been detected")
         .says("4 replicates on each side are enough (--runs 4)");
     // Unchanged runs of three replicates do not pass either.
     gate(&base, &base.again(), &[]).exits(LOW_RESOLUTION);
@@ -347,7 +347,8 @@ fn changes_of_cpu_speed_are_reported_separately() {
     // If it is accepted the gate passes, and the report states the resolution.
     gate(&SIDE, &some, &["--accept-speed"])
         .exits(OK)
-        .says("with 80 % probability half of the medians show");
+        .says("with 80 % power: changes of ")
+        .says(" in half of the medians");
     gate(&SIDE, &some, &["--accept-speed=2"]).exits(INCONCLUSIVE);
     gate(&SIDE, &everything, &["--accept-speed"]).exits(INCONCLUSIVE);
     let alone = Side {
@@ -384,7 +385,7 @@ fn sessions_without_clock_are_left_out() {
     let part = gate(&SIDE, &lost, &[]);
     whole.exits(INCONCLUSIVE);
     part.exits(INCONCLUSIVE)
-        .says("1 session left out of the test (0 of the base, 1 of the new side)");
+        .says("1 session left out of the test (0 of the base, 1 of the new run)");
     assert_eq!(whole.count("regressed"), 0);
     assert_eq!(part.count("regressed"), 0);
 }
@@ -532,7 +533,7 @@ fn gate_with_low_resolution_does_not_pass() {
     };
     gate(&noisy, &noisy.again(), &[])
         .exits(LOW_RESOLUTION)
-        .says("10 % was asked for (--resolution)")
+        .says("but --resolution asks for 10 %")
         .says("replicates on each side are enough");
     gate(&noisy, &noisy.again(), &["--resolution", "60"]).exits(OK);
     let found = Side {

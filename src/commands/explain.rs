@@ -100,7 +100,7 @@ fn of_run(
     })?;
     let between = run.catalog.iter().find(|entry| entry.metric == id);
     let origin = Origin {
-        of: file,
+        source: file,
         about: between.map_or_else(String::new, |entry| entry.between.clone()),
         command: Some(command),
     };
@@ -133,7 +133,7 @@ fn of_dataset(
     let measured = Measured::of_figures(&figures, &dataset.name);
     let explanation = explain::explain(id, pieces, &measured);
     let origin = Origin {
-        of: reference.to_string(),
+        source: reference.to_string(),
         about,
         command: None,
     };

@@ -16,7 +16,7 @@ use super::{exit, Failure, Outcome};
 use crate::base::text::{paragraph, plain};
 use crate::files::store::{Input, PartialRun};
 use crate::import::{self, criterion, records, Imported, Problem, FORMATS};
-use crate::report::terminal;
+use crate::report::table;
 use crate::stream::run::Fact;
 use crate::stream::run::IMPORTED;
 use crate::stream::session;
@@ -61,7 +61,7 @@ pub(super) fn import(arguments: &Arguments) -> Outcome {
         records::write(imported, &facts(path), &mut |line| stream.extend(line));
     }
     let run = session::read(&stream);
-    let table = terminal::table(&run, &style());
+    let table = table::table(&run, &style());
     match arguments.output.as_deref().map(Destination::named) {
         Some(Destination::File(path)) => {
             let path = save(&path, &stream).map_err(Failure::Failed)?;

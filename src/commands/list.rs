@@ -15,7 +15,7 @@ use super::{
 use crate::export;
 use crate::files::reference::{counterparts, Reference};
 use crate::measure::{self, progress::Progress};
-use crate::report::{catalog, terminal};
+use crate::report::{catalog, listing};
 use crate::stream::run::Entry;
 use crate::target::spec::Spec;
 
@@ -79,7 +79,7 @@ pub(super) fn list(arguments: &Arguments) -> Outcome {
         .filter(|entry| is_selected(&entry.metric, &arguments.filters))
         .collect();
     let text = match arguments.printed.format() {
-        Format::Table => terminal::catalog(&entries, &style()),
+        Format::Table => listing::render(&entries, &style()),
         Format::Json => export::json::catalog(&entries),
         Format::Csv => export::csv::catalog(&entries),
         Format::Md => {

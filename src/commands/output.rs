@@ -10,7 +10,7 @@ use super::arguments::{Format, RunFormat, When};
 use super::{exit, Failure, Outcome};
 use crate::base::screen;
 use crate::judge::matrix::Column;
-use crate::report::terminal::{self, BarStyle, Colour, Style};
+use crate::report::style::{BarStyle, Colour, Style};
 use crate::stream::run::Run;
 use crate::{export, report};
 
@@ -30,7 +30,7 @@ pub(super) fn formatted_matrix(columns: &[Column], format: Format) -> String {
 /// error.
 pub(super) fn formatted(run: &Run, format: RunFormat) -> Result<String, Failure> {
     Ok(match format {
-        RunFormat::Own(Format::Table) => terminal::table(run, &style()),
+        RunFormat::Own(Format::Table) => report::table::table(run, &style()),
         RunFormat::Own(Format::Json) => export::json::run(run),
         RunFormat::Own(Format::Csv) => export::csv::run(run),
         RunFormat::Own(Format::Md) => export::markdown::run(run),

@@ -10,7 +10,7 @@ use super::arguments::{spec, Printed, RunFormat};
 use super::input::{path_or_latest, read_run};
 use super::output::{formatted, print, style};
 use super::{budget, exit, reference as published, Failure, Outcome};
-use crate::report::terminal;
+use crate::report::distribution;
 use crate::stream::filter;
 use crate::target::spec::Spec;
 
@@ -55,7 +55,7 @@ pub(super) fn show(arguments: &Arguments) -> Outcome {
                 filter::suggestion(id, &ids)
             )));
         }
-        let text = terminal::distribution(&run, id, &style()).map_err(Failure::Failed)?;
+        let text = distribution::render(&run, id, &style()).map_err(Failure::Failed)?;
         print(text.as_bytes())?;
         return Ok(exit::of_run(&run));
     }

@@ -529,7 +529,7 @@ pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
     };
     document(&[
         ("id", line(&of.id)),
-        ("of", line(&origin.of)),
+        ("of", line(&origin.source)),
         ("unit", line(&of.unit)),
         ("clock", line(&clock)),
         ("measured", line(&figure(of.cost))),

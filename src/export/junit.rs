@@ -20,8 +20,9 @@ use crate::judge::quantity::Quantity;
 use crate::judge::summary::Status;
 use crate::report::budget::{self, tally};
 use crate::report::compare::{self, Origin};
+use crate::report::object;
+use crate::report::problems::damage;
 use crate::report::row::UNAVAILABLE;
-use crate::report::{damage, object};
 use crate::stream::run::Run;
 
 /// A comparison: a test case for each metric and for each limit of a budget. A metric fails if the gate

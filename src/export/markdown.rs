@@ -20,10 +20,11 @@ use crate::report::budget;
 use crate::report::compare::{self, Origin};
 use crate::report::explain;
 use crate::report::matrix::{header, legend, listing, place, ratio, shared_problems, Shown, Units};
+use crate::report::problems::{copies, damage, problems, tally, Problem};
+use crate::report::provenance;
 use crate::report::reference;
-use crate::report::row::{idiom_legend, Row, IDIOM};
-use crate::report::terminal::title;
-use crate::report::{copies, damage, grouped, object, problems, provenance, tally, Problem};
+use crate::report::row::{idiom_legend, title, Row, IDIOM};
+use crate::report::{grouped, object};
 use crate::stream::run::{Run, Unit};
 
 /// A run: the measured system, a table for each object, and the metrics without a number, with reasons.
@@ -32,7 +33,7 @@ pub fn run(run: &Run) -> String {
     let summaries = summarise(run);
     let rows = Row::all(&summaries);
     let mut out = String::new();
-    for (label, text) in provenance(run, &summaries) {
+    for (label, text) in provenance::lines(run, &summaries) {
         let _ = writeln!(out, "- {label}: {}", escape(&text));
     }
     for ((unit, statistic), rows) in grouped(&rows, |row| (row.unit, row.statistic)) {
@@ -89,7 +90,7 @@ pub fn run(run: &Run) -> String {
     let _ = writeln!(out, "{}.", tally(&summaries));
     if !rows.is_empty() {
         out.push_str(
-            "The interval holds the median with 95 % confidence or more. A figure with \\* is the mean of a batch of operations. Net is the median less reading the clock.\n",
+            "The interval is the confidence interval of the median, 95 % or more. A figure with \\* is the mean of a batch of operations. Net is the median minus the cost of reading the clock.\n",
         );
     }
     if rows.iter().any(|row| row.idiom) {
@@ -169,7 +170,7 @@ pub fn figures(dataset: &Dataset, figures: &[Figure]) -> String {
 pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "- metric: {}", code(&of.id));
-    let _ = writeln!(out, "- of: {}", escape(&origin.of));
+    let _ = writeln!(out, "- source: {}", escape(&origin.source));
     let _ = writeln!(out, "- measured: {}", escape(&explain::measured(of)));
     let _ = write!(out, "\n| {} |", explain::heading(of));
     for title in explain::TITLES {
@@ -328,7 +329,11 @@ fn comparison_with(
         "- speed: {}",
         escape(&compare::speed(&comparison.speed))
     );
-    let _ = writeln!(out, "- finds: {}", escape(&compare::resolution(comparison)));
+    let _ = writeln!(
+        out,
+        "- detects: {}",
+        escape(&compare::resolution(comparison))
+    );
     for sentence in &comparison.published {
         let _ = writeln!(out, "- checked: {}", escape(sentence));
     }
@@ -415,12 +420,12 @@ pub fn budget(judgement: &Judgement) -> String {
     }
     let rows = budget::over(judgement);
     if !rows.is_empty() {
-        out.push_str("\n| over the limit | figure | is | limit | by | why |\n");
+        out.push_str("\n| over the limit | figure | value | limit | excess | why |\n");
         out.push_str("| --- | --- | ---: | ---: | ---: | --- |\n");
     }
     for row in rows {
         let why = escape(row.why.as_deref().unwrap_or_default());
-        let figures = [&row.is, &row.limit, &row.by].map(|figure| escape(figure));
+        let figures = [&row.value, &row.limit, &row.excess].map(|figure| escape(figure));
         let _ = writeln!(
             out,
             "| {} | {} | {} | {why} |",

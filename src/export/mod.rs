@@ -25,7 +25,8 @@ use crate::base::number::plural;
 use crate::base::text::plain;
 use crate::judge::conditions;
 use crate::judge::summary::{self, summarise, Status, Summary, Values};
-use crate::report::{provenance, tally};
+use crate::report::problems::tally;
+use crate::report::provenance;
 use crate::stream::run::{Fact, Run, Unit};
 
 /// The formats of other programs, in the order in which the help lists them.
@@ -190,7 +191,7 @@ fn description(run: &Run, items: &[Item]) -> Vec<(&'static str, String)> {
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)));
     known
-        .chain(provenance(run, &summaries))
+        .chain(provenance::lines(run, &summaries))
         .map(|(label, text)| (label, plain(&text)))
         .collect()
 }

@@ -451,7 +451,7 @@ mod tests {
         fn every_matrix_can_be_shown_and_exported(columns in prop::collection::vec(any_column(), 0..5)) {
             use crate::export::{csv, json, markdown};
             use crate::report::matrix::table;
-            use crate::report::terminal::{BarStyle, Colour, Style};
+            use crate::report::style::{BarStyle, Colour, Style};
             let matrix = Matrix::of(&columns);
             for row in &matrix.rows {
                 prop_assert_eq!(row.cells.len(), columns.len());

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A run beside its budget: what is over, what cannot be judged, and how many limits are kept.
+//! The report of a budget: a [`Judgement`] in, text out. It shows exceeded limits, limits that could
+//! not be judged, and a tally.
 
 use std::fmt::Write;
 
 use super::compare::{write_remark, Remark};
 use super::grouped;
 use super::row::{place, OF_A_BATCH, UNAVAILABLE};
-use super::terminal::{Ink, Style, GAP, INDENT};
+use super::style::{Ink, Style, GAP, INDENT};
 use crate::base::number::change;
 use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};
 use crate::judge::budget::{Check, Finding, Judgement};
 
-/// A judgement as text: the limits that are exceeded, what is to be known of others, the tally.
+/// A judgement as text: the exceeded limits, remarks on others, the tally.
 #[must_use]
 pub fn table(judgement: &Judgement, style: &Style) -> String {
     let mut out = format!("\n{}\n", style.paint(Ink::Bold, &title(judgement)));
@@ -32,21 +33,21 @@ pub(crate) fn title(judgement: &Judgement) -> String {
     format!("budget {}", plain(&judgement.file))
 }
 
-/// What is to be known where [`Check::is_borderline`].
+/// The remark on limits with [`Check::is_borderline`].
 pub(crate) const CLOSE: &str =
-    "the limit lies in the interval of the median, so another run may find otherwise";
+    "the limit is within the confidence interval of the median, so another run may decide differently";
 
 /// A limit as the cells of a table.
 pub(crate) struct Row {
     /// The metric's id, not yet safe to show.
     pub(crate) id: String,
     pub(crate) figure: &'static str,
-    /// The value, in the unit of the limit.
-    pub(crate) is: String,
+    /// The value in the unit of the limit.
+    pub(crate) value: String,
     pub(crate) limit: String,
-    /// How far the value lies above the limit.
-    pub(crate) by: String,
-    /// Why the limit is there, not yet safe to show.
+    /// The excess over the limit, as a change in per cent.
+    pub(crate) excess: String,
+    /// The reason for the limit, not yet safe to show.
     pub(crate) why: Option<String>,
 }
 
@@ -56,7 +57,7 @@ impl Row {
         let value = check.value.map(|value| value / scale);
         let interval = check.interval;
         let interval = interval.map(|(low, high)| (low / scale, high / scale));
-        let is = value.map_or_else(
+        let shown = value.map_or_else(
             || UNAVAILABLE.to_owned(),
             |value| {
                 let place = place(check.limit.unit.clock_unit(), value, interval, 0.0);
@@ -68,7 +69,7 @@ impl Row {
                 format!("{} {}{mark}", place.show(value), check.limit.unit.name())
             },
         );
-        let by = |excess: f64| {
+        let percent = |excess: f64| {
             if excess.is_finite() {
                 change(excess * 100.0)
             } else {
@@ -78,34 +79,34 @@ impl Row {
         Row {
             id: check.id.clone(),
             figure: check.figure.name(),
-            is,
+            value: shown,
             limit: check.limit.to_string(),
-            by: check.excess().map_or_else(String::new, by),
+            excess: check.excess().map_or_else(String::new, percent),
             why: check.why.clone(),
         }
     }
 
     /// `71.2 us, limit 50 us, +42.5 %`.
     pub(crate) fn figures(&self) -> String {
-        if self.is == UNAVAILABLE {
+        if self.value == UNAVAILABLE {
             return format!("limit {}", self.limit);
         }
-        let by = match self.by.as_str() {
+        let excess = match self.excess.as_str() {
             "" | UNAVAILABLE => String::new(),
-            by => format!(", {by}"),
+            excess => format!(", {excess}"),
         };
-        format!("{}, limit {}{by}", self.is, self.limit)
+        format!("{}, limit {}{excess}", self.value, self.limit)
     }
 }
 
-/// What is over its limit.
+/// The exceeded limits.
 pub(crate) fn over(judgement: &Judgement) -> Vec<Row> {
     let over = judgement.checks.iter();
     let over = over.filter(|check| check.finding == Finding::Over);
     over.map(Row::of).collect()
 }
 
-/// Why limits could not be judged, and those that another run may judge otherwise.
+/// Why limits could not be judged, and the limits that are too close to call.
 pub(crate) fn remarks(judgement: &Judgement) -> Vec<Remark> {
     let named = |check: &Check| format!("{} ({})", check.id, check.figure.name());
     let mut remarks = Vec::new();
@@ -143,7 +144,7 @@ pub(crate) fn remarks(judgement: &Judgement) -> Vec<Remark> {
     remarks
 }
 
-/// `1 over, 0 inconclusive, 28 within`, and how many limits are for other targets.
+/// `1 over, 0 inconclusive, 28 within`, and the number of limits for other targets.
 pub(crate) fn tally(judgement: &Judgement) -> String {
     let mut text = ["over", "inconclusive", "within"]
         .map(|name| format!("{} {name}", judgement.count(name)))
@@ -163,15 +164,15 @@ pub(crate) fn tally(judgement: &Judgement) -> String {
     text
 }
 
-const TITLES: [&str; 5] = ["over the limit", "figure", "is", "limit", "by"];
+const TITLES: [&str; 5] = ["over the limit", "figure", "value", "limit", "excess"];
 
 fn write_rows(out: &mut String, rows: &[Row], style: Style) {
     let cells = |row: &Row| {
         [
             row.figure.to_owned(),
-            row.is.clone(),
+            row.value.clone(),
             row.limit.clone(),
-            row.by.clone(),
+            row.excess.clone(),
         ]
     };
     let mut widths: [usize; 4] = [1, 2, 3, 4].map(|at| TITLES[at].len());
@@ -197,8 +198,8 @@ fn write_rows(out: &mut String, rows: &[Row], style: Style) {
         }
         line.trim_end().to_owned()
     };
-    let [title, figure, is, limit, by] = TITLES.map(str::to_owned);
-    let head = line(&title, [figure, is, limit, by]);
+    let [title, figure, value, limit, excess] = TITLES.map(str::to_owned);
+    let head = line(&title, [figure, value, limit, excess]);
     let _ = writeln!(out, "{}", style.paint(Ink::Red, &head));
     for row in rows {
         let mut first = format!("{INDENT}{}", plain(&row.id));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The catalog as a page, and what other suites call the same metrics.
+//! The catalog as a Markdown page: catalog entries and the nearest benchmarks of other suites in,
+//! `doc/catalog.md` out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,11 +12,11 @@ use crate::files::reference::{self, Counterpart};
 use crate::report::{grouped, object};
 use crate::stream::run::Entry;
 
-/// What other suites call each metric, in the order of the data.
+/// The nearest benchmarks of other suites for each metric, in the order of the data.
 pub type Elsewhere = BTreeMap<String, Vec<Counterpart>>;
 
-/// The counterparts of the metrics of a port. Of a port that the data does not know they are also
-/// those of the same name, where it does not say otherwise.
+/// The counterparts of a port's metrics. A port that the data does not know also gets the
+/// benchmarks that have the name of a metric, unless the data says otherwise.
 #[must_use]
 pub fn elsewhere(counterparts: &[Counterpart], port: &str) -> Elsewhere {
     let target = reference::target(port).unwrap_or(reference::NATIVE_OBJECTS);
@@ -37,8 +38,7 @@ pub fn elsewhere(counterparts: &[Counterpart], port: &str) -> Elsewhere {
     all
 }
 
-/// The page `doc/catalog.md`: a section for each object, in it a table for each
-/// thing that is measured.
+/// The page `doc/catalog.md`: a section for each object, with a table for each operation.
 #[must_use]
 pub fn markdown(entries: &[Entry], elsewhere: &Elsewhere) -> String {
     let mut out = String::from(
@@ -47,11 +47,13 @@ pub fn markdown(entries: &[Entry], elsewhere: &Elsewhere) -> String {
     let objects = grouped(entries, |entry| object(&entry.metric).to_owned());
     let _ = write!(
         out,
-        "{} metrics of {} objects. A time is that of one operation: nanoseconds, or instructions where the \
-         clock counts those. *Batch* is the most operations in a sample. *Switches* are the context switches that the kernel must have counted in a sample. \
-         *An idiom* is an object that the kernel does not have and the agent builds of other primitives. \
-         *Elsewhere* is what another suite calls the nearest thing; how the two differ, and \
-         what older revisions call it, stands in [`reference/aliases.csv`](../reference/aliases.csv).\n\n",
+        "{} metrics of {} objects. All values are per operation, in nanoseconds, or in instructions \
+         if the clock counts those. *Batch* is the maximum number of operations per sample. \
+         *Switches* is the number of context switches that the kernel must count per sample. *An \
+         idiom* is an object that the kernel lacks; the agent builds it from other primitives. \
+         *Elsewhere* names the nearest benchmarks of other suites. \
+         [`reference/aliases.csv`](../reference/aliases.csv) says how they differ, and has the \
+         names in older revisions.\n\n",
         entries.len(),
         objects.len()
     );
@@ -72,7 +74,7 @@ pub fn markdown(entries: &[Entry], elsewhere: &Elsewhere) -> String {
         for (_, entries) in grouped(&entries, |e| {
             (e.about.clone(), e.via.clone(), e.needs.clone(), e.idiom)
         }) {
-            section(&mut out, &entries, elsewhere);
+            write_section(&mut out, &entries, elsewhere);
         }
     }
     out
@@ -83,8 +85,8 @@ fn anchor(object: &str) -> String {
     object.to_ascii_lowercase().chars().filter(kept).collect()
 }
 
-/// Metrics that say the same of themselves but for what lies between their stamps.
-fn section(out: &mut String, entries: &[&&Entry], elsewhere: &Elsewhere) {
+/// Writes the metrics of one operation, which differ only in what is between their stamps.
+fn write_section(out: &mut String, entries: &[&&Entry], elsewhere: &Elsewhere) {
     let first = entries[0];
     let mut terms = Vec::new();
     if !first.via.is_empty() {
@@ -99,8 +101,8 @@ fn section(out: &mut String, entries: &[&&Entry], elsewhere: &Elsewhere) {
     let batches = entries.iter().any(|e| batch(e) != batch(first));
     terms.push(match batch(first) {
         _ if batches => "operations are batched".to_owned(),
-        1 => "one operation a sample".to_owned(),
-        batch => format!("up to {} operations a sample", number::count(batch)),
+        1 => "one operation per sample".to_owned(),
+        batch => format!("up to {} operations per sample", number::count(batch)),
     });
     let _ = writeln!(
         out,
@@ -146,7 +148,7 @@ fn section(out: &mut String, entries: &[&&Entry], elsewhere: &Elsewhere) {
     }
 }
 
-/// The context switches of a sample, or the fewest and the most.
+/// The context switches per sample: a number or a range.
 fn switches(entry: &Entry) -> String {
     match entry.switches_most {
         Some(most) => format!("{}..{}", number::count(entry.switches), number::count(most)),
@@ -154,7 +156,7 @@ fn switches(entry: &Entry) -> String {
     }
 }
 
-/// The most operations in a sample.
+/// The maximum number of operations per sample.
 fn batch(entry: &Entry) -> u64 {
     entry.batch.max(1)
 }
@@ -182,7 +184,7 @@ fn others(counterparts: Option<&Vec<Counterpart>>) -> String {
     let parts: Vec<String> = grouped(all, |counterpart| counterpart.suite.clone())
         .into_iter()
         .map(|(suite, all)| {
-            // Some revisions of a suite print titles only; a name says the same and is shorter.
+            // Some revisions of a suite print only titles. A name is shorter and says the same.
             let has_name = all.iter().any(|c| is_name(&c.benchmark));
             let names: Vec<String> = all
                 .iter()
@@ -213,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_has_the_counterparts_of_its_target() {
+    fn port_has_the_counterparts_of_its_target() {
         let rows = reference::parse_counterparts(
             "dataset,benchmark,target,metric,note\n\
              zephyr,s.k,linux-vm,s.k,\n\
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_data_of_the_project_is_read() {
+    fn reference_data_of_the_project_is_readable() {
         let all = elsewhere(&reference::counterparts().unwrap(), "linux-user");
         assert_eq!(all["channel.create"][0].benchmark, "Channel/Create");
     }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What `kernmark run --check` says: whether everything can be measured, without the numbers.
+//! The report of `kernmark run --check`: whether each metric can be measured, without values.
 
 use std::fmt::Write;
 
-use super::problems;
+use super::problems::problems;
 use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};
 use crate::judge::summary::{Status, Summary};
 
-/// What has no number, by reason, in lines of at most `width` characters; and a line that counts
-/// all metrics.
+/// The metrics without a value, grouped by reason, in lines of at most `width` characters. The last
+/// line counts all metrics.
 #[must_use]
 pub fn render(summaries: &[Summary], width: usize) -> String {
     let mut text = String::new();
     for problem in problems(summaries) {
         let word = match problem.status {
-            Status::Ok => "passed, but not in each replicate",
+            Status::Ok => "passed, but not in every replicate",
             Status::Skipped => "skipped",
             Status::Failed => "failed",
             Status::Incomplete => "incomplete",
@@ -46,7 +46,7 @@ mod tests {
     use crate::stream::run::{Clock, Metric, Outcome, Replicate, Run, Session, Unit};
 
     #[test]
-    fn what_has_no_number_is_named_with_its_reason() {
+    fn metrics_without_a_value_are_named_with_the_reason() {
         let metric = |id: &str, outcome| Metric {
             id: id.to_owned(),
             case: id.to_owned(),

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A comparison: verdict by verdict, each metric with its ratio.
+//! The report of a comparison: a [`Comparison`] in, text out. Metrics are grouped by verdict.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use super::grouped;
 use super::matrix::{shared_header, write_header};
-use super::row::{idiom_legend, IDIOM, UNAVAILABLE};
-use super::terminal::{
-    dim_head, head, painted_lines, title, Ink, Style, GAP, INDENT, LONGEST_NAME,
-};
-use super::{copies, damage, grouped, provenance_parts, Provenance};
+use super::problems::{copies, damage};
+use super::provenance::{self, Provenance};
+use super::row::{idiom_legend, title, IDIOM, UNAVAILABLE};
+use super::style::{painted_lines, write_labelled, Ink, Style, GAP, INDENT, LONGEST_NAME};
 use crate::base::number::plural;
 use crate::base::number::{change, count, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
@@ -23,20 +23,20 @@ use crate::judge::matrix::Column;
 use crate::judge::quantity::Quantity;
 use crate::stream::run::Unit;
 
-/// One side of a comparison: where it came from, and its run under the name `base` or `new`.
+/// One side of a comparison: its files and its run, which has the name `base` or `new`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Origin {
     /// The files, not yet safe to show.
     pub files: Vec<String>,
-    /// All replicates of these.
+    /// All replicates of the files.
     pub column: Column,
-    /// What was taken from samples that are gone.
-    brief: Option<Brief>,
+    /// What replaces the samples, if they were dropped.
+    condensed: Option<Condensed>,
 }
 
-/// What a comparison and its report need of the samples of a run.
+/// What a comparison and its report need to know about the samples of a run.
 #[derive(Clone, Debug, PartialEq)]
-struct Brief {
+struct Condensed {
     figures: RunFigures,
     provenance: Provenance,
 }
@@ -48,42 +48,42 @@ impl Origin {
         Origin {
             files,
             column,
-            brief: None,
+            condensed: None,
         }
     }
 
-    /// The same without its samples, of which only the figures are kept: runs of thousands of
-    /// metrics and many replicates fit into memory one side at a time.
+    /// Drops the samples and keeps the figures, so that only one side at a time is in memory. Runs
+    /// can have thousands of metrics and many replicates.
     #[must_use]
     pub fn without_samples(mut self) -> Self {
         let run = &mut self.column.run;
-        self.brief = Some(Brief {
+        self.condensed = Some(Condensed {
             figures: RunFigures::of(run),
-            provenance: provenance_parts(run),
+            provenance: provenance::parts(run),
         });
         run.metrics = Vec::new();
         self
     }
 
-    /// The figures of its metrics.
+    /// The figures of all metrics.
     #[must_use]
     pub fn figures(&self) -> Cow<'_, RunFigures> {
-        match &self.brief {
-            Some(brief) => Cow::Borrowed(&brief.figures),
+        match &self.condensed {
+            Some(condensed) => Cow::Borrowed(&condensed.figures),
             None => Cow::Owned(RunFigures::of(&self.column.run)),
         }
     }
 
     fn provenance(&self) -> Provenance {
-        match &self.brief {
-            Some(brief) => brief.provenance.clone(),
-            None => provenance_parts(&self.column.run),
+        match &self.condensed {
+            Some(condensed) => condensed.provenance.clone(),
+            None => provenance::parts(&self.column.run),
         }
     }
 }
 
-/// A comparison as text: what was compared, what changed first, then all else, then the tally and
-/// what the gate objects to.
+/// A comparison as text: what was compared, the metrics (changes first), remarks and warnings, the
+/// tally and the objections of the gate.
 #[must_use]
 pub fn table(
     comparison: &Comparison,
@@ -93,16 +93,14 @@ pub fn table(
 ) -> String {
     let mut out = String::new();
     let mut line = |label: &str, text: &str| {
-        let mut lines = String::new();
-        paragraph(&mut lines, &head(label), &plain(text), style.width());
-        out.push_str(&dim_head(&lines, *style));
+        write_labelled(&mut out, label, text, *style);
     };
     for side in sides {
         line(&side.column.name, &side.files.join(", "));
     }
     line("compared", &method(comparison));
     line("speed", &speed(&comparison.speed));
-    line("finds", &resolution(comparison));
+    line("detects", &resolution(comparison));
     for sentence in &comparison.published {
         line("checked", sentence);
     }
@@ -147,39 +145,35 @@ pub fn table(
     out
 }
 
-/// How many idioms do not count at the gate, in a sentence.
+/// A sentence that says how many idioms the gate ignores.
 pub(crate) fn ungated_text(ruling: &Ruling) -> String {
     let idioms = plural(ruling.ungated as u64, "idiom");
     format!("{idioms} not gated; --idioms gates them too.")
 }
 
-/// Why the gate does not let a comparison through, and what to do about it: a sentence without its
-/// full stop.
+/// Why the gate fails and what to do about it: a sentence without a full stop.
 pub(crate) fn objection_text(objection: &Objection) -> String {
     let metrics = |count: usize| plural(count as u64, "metric");
     match objection {
         Objection::Regressed(count) => format!("{} regressed", metrics(*count)),
         Objection::Inconclusive(count) => {
-            format!(
-                "{} inconclusive; more replicates would tell",
-                metrics(*count)
-            )
+            format!("{} inconclusive; use more replicates", metrics(*count))
         }
         Objection::Speed(share) => format!(
-            "the processor's speed changed by {}; measure both sides in turns (kernmark ab), or \
-             accept such a change (--accept-speed)",
+            "CPU speed changed by {}; alternate between both sides (kernmark ab), or accept the \
+             change (--accept-speed)",
             size(share.abs())
         ),
         Objection::Incomparable(count) => {
-            format!("{} measured under other conditions", metrics(*count))
+            format!("{} measured under different conditions", metrics(*count))
         }
         Objection::Missing(count) => {
             format!(
-                "{} of the base without a number in the new run",
+                "the new run has no value for {} of the base",
                 metrics(*count)
             )
         }
-        Objection::Nothing => "no metric could be compared, so nothing has passed".to_owned(),
+        Objection::Nothing => "no metric could be compared, so there is nothing to pass".to_owned(),
         Objection::LowResolution {
             resolution,
             asked,
@@ -187,28 +181,28 @@ pub(crate) fn objection_text(objection: &Objection) -> String {
         } => {
             let what = match resolution {
                 Some(resolution) => format!(
-                    "half of the metrics show no change below {}, {} was asked for (--resolution)",
+                    "half of the metrics cannot show a change below {}, but --resolution asks for {}",
                     size(*resolution),
                     percent(*asked)
                 ),
-                None => "no change of any size could have been found".to_owned(),
+                None => "no change of any size would have been detected".to_owned(),
             };
             let advice = match needed {
                 Some(needed) => {
                     let needed = count(*needed as u64);
                     format!("{needed} replicates on each side are enough (--runs {needed})")
                 }
-                None => "more replicates alone would not help".to_owned(),
+                None => "more replicates alone will not help".to_owned(),
             };
             format!("{what}; {advice}")
         }
     }
 }
 
-/// How fast the processor was on the new side, compared with the base, in a sentence.
+/// The CPU speed of the new side compared with the base, as a phrase.
 pub(crate) fn speed(speed: &Speed) -> String {
     match speed {
-        Speed::Unknown(why) => format!("not separated: {why}"),
+        Speed::Unknown(why) => format!("unknown: {why}"),
         Speed::Known {
             ratio,
             interval: (low, high),
@@ -228,26 +222,26 @@ pub(crate) fn speed(speed: &Speed) -> String {
     }
 }
 
-/// What could have been found, in a sentence.
+/// The smallest changes that the comparison detects, as a phrase.
 pub(crate) fn resolution(comparison: &Comparison) -> String {
     let Some(resolution) = comparison.resolution else {
         return "nothing: no metric was compared".to_owned();
     };
     let least = |share: Option<f64>| match share {
         Some(0.0) => "any change".to_owned(),
-        Some(share) => format!("a change of {}", size(share)),
-        None => "no change at all".to_owned(),
+        Some(share) => format!("changes of {}", size(share)),
+        None => "no change of any size".to_owned(),
     };
     let blind = match resolution.blind {
-        0 => format!("all of them {}", least(resolution.worst)),
-        blind => format!("{} none at all", count(blind as u64)),
+        0 => format!("{} in all of them", least(resolution.worst)),
+        blind => format!("no change of any size in {} of them", count(blind as u64)),
     };
     let quantity = match comparison.quantities[0] {
         Quantity::P50 => "medians".to_owned(),
         other => format!("{} of metrics", other.name()),
     };
     format!(
-        "with 80 % probability half of the {quantity} show {}, {blind}",
+        "with 80 % power: {} in half of the {quantity}, {blind}",
         least(resolution.median)
     )
 }
@@ -268,7 +262,7 @@ fn signed_range((low, high): (f64, f64)) -> String {
     format!("{}..{high}", low.trim_end_matches(" %"))
 }
 
-/// What was compared, by verdict.
+/// The metrics that were compared, sorted by verdict.
 pub(crate) fn in_order(comparison: &Comparison) -> Vec<&Compared> {
     let mut compared: Vec<&Compared> = comparison
         .metrics
@@ -279,7 +273,7 @@ pub(crate) fn in_order(comparison: &Comparison) -> Vec<&Compared> {
     compared
 }
 
-/// How it was compared, in a sentence.
+/// The method of the comparison, as a phrase.
 pub(crate) fn method(comparison: &Comparison) -> String {
     let exact = comparison.metrics.iter();
     let exact = exact.filter(|m| m.basis == Basis::Exact).count() as u64;
@@ -310,13 +304,15 @@ pub(crate) fn method(comparison: &Comparison) -> String {
     }
     if exact > 0 {
         let exact = plural(exact, "metric");
-        parts.push(format!("{exact} exact, any difference is real"));
+        parts.push(format!("{exact} exact: any difference is real"));
     }
     let summaries = comparison.metrics.iter();
     let summaries = summaries.filter(|m| m.basis == Basis::Summary).count() as u64;
     if summaries > 0 {
         let summaries = plural(summaries, "metric");
-        parts.push(format!("{summaries} by summaries, without a test"));
+        parts.push(format!(
+            "{summaries} compared by their summaries, without a test"
+        ));
     }
     if parts.is_empty() {
         parts.push("nothing".to_owned());
@@ -324,12 +320,12 @@ pub(crate) fn method(comparison: &Comparison) -> String {
     parts.join("; ")
 }
 
-/// A share in per cent, with two decimals at most.
+/// A share in per cent, with at most two decimals.
 pub(crate) fn percent(share: f64) -> String {
     format!("{} %", (share * 1e4).round() / 100.0)
 }
 
-/// The margins of what was judged: `p50 2 %, p90 5 %, p99 25 %`.
+/// The margins of the judged quantities: `p50 2 %, p90 5 %, p99 25 %`.
 fn margins(comparison: &Comparison) -> String {
     let quantities = comparison.quantities.iter();
     let margins = quantities.map(|quantity| {
@@ -339,11 +335,11 @@ fn margins(comparison: &Comparison) -> String {
     margins.collect::<Vec<String>>().join(", ")
 }
 
-/// The quantities of a metric whose margin is wider than that of the comparison, with it.
+/// The quantities of a metric with a wider margin than the comparison's, each with its margin.
 fn widened(metric: &Compared, comparison: &Comparison) -> Vec<(Quantity, f64)> {
     let judged = metric.judged.iter().filter_map(|one| {
         let of_comparison = comparison.margins.of(one.quantity);
-        // Rounding there and back from a logarithm.
+        // Allow for rounding by the conversion from a logarithm.
         let margin = one
             .margin
             .filter(|margin| *margin > of_comparison * (1.0 + 1e-9))?;
@@ -352,7 +348,7 @@ fn widened(metric: &Compared, comparison: &Comparison) -> Vec<(Quantity, f64)> {
     judged.collect()
 }
 
-/// `10`, or `8 to 10` where metrics differ.
+/// The number of replicates of a side: `10`, or `8 to 10` if metrics differ.
 fn replicates(comparison: &Comparison, side: fn(&Compared) -> Option<Side>) -> String {
     let tested = comparison.metrics.iter();
     let tested = tested.filter(|metric| metric.basis == Basis::Test);
@@ -364,7 +360,8 @@ fn replicates(comparison: &Comparison, side: fn(&Compared) -> Option<Side>) -> S
     }
 }
 
-/// `2 regressed, 0 improved, 3 inconclusive, 120 equivalent`, and what else there is.
+/// `2 regressed, 0 improved, 3 inconclusive, 120 equivalent`, and other verdicts if any metric has
+/// one.
 pub(crate) fn tally(comparison: &Comparison) -> String {
     let rare = |verdict| verdict > Verdict::Equivalent;
     let parts: Vec<String> = Verdict::ALL
@@ -376,7 +373,7 @@ pub(crate) fn tally(comparison: &Comparison) -> String {
     parts.join(", ")
 }
 
-/// What the marks and columns mean, those that there are.
+/// The legend of the columns and marks that the report has.
 pub(crate) fn legend(comparison: &Comparison) -> Vec<String> {
     let has = |test: fn(&Compared) -> bool| comparison.metrics.iter().any(test);
     let mut parts: Vec<&str> = Vec::new();
@@ -384,7 +381,7 @@ pub(crate) fn legend(comparison: &Comparison) -> Vec<String> {
         parts.push("base, new: geometric means over replicates");
     }
     if has(|m| m.decisive().is_some_and(|one| one.ratio.is_some())) {
-        parts.push("change: new to base, above 0 costs more");
+        parts.push("change: new relative to base, positive is more expensive");
     }
     if has(|m| m.improvement.is_some()) {
         parts.push(
@@ -392,11 +389,10 @@ pub(crate) fn legend(comparison: &Comparison) -> Vec<String> {
         );
     }
     if has(|m| m.basis == Basis::Test) {
-        parts.push("interval: holds the change with 95 % confidence");
+        parts.push("interval: 95 % confidence interval of the change");
         parts.push(
-            "p: of this or a greater change somewhere by chance, adjusted for all metrics; it \
-             counts from 0.04 down for medians, from 0.01 for tails; the larger one of times and \
-             of readings of the clock",
+            "p: p-value adjusted for all metrics (the larger of the p-values of times and of clock \
+             readings); significant up to 0.04 for medians and up to 0.01 for tails",
         );
     }
     let mut parts: Vec<String> = parts.into_iter().map(str::to_owned).collect();
@@ -406,17 +402,17 @@ pub(crate) fn legend(comparison: &Comparison) -> Vec<String> {
     parts
 }
 
-/// Metrics that share what is to be said of them.
+/// A remark on one or more metrics.
 pub(crate) struct Remark {
-    /// How many they are and what they have in common: their verdict, or a wider margin.
+    /// The number of metrics and what they share: their verdict, or a wider margin.
     pub(crate) head: String,
-    /// What is said, not yet safe to show.
+    /// The remark, not yet safe to show.
     pub(crate) text: String,
-    /// Their ids, with the margin where it is wider; not yet safe to show.
+    /// The ids of the metrics, with details if any; not yet safe to show.
     pub(crate) ids: Vec<String>,
 }
 
-/// Why metrics were not compared, notes on those that were, and margins that noise has widened.
+/// Why metrics were not compared, notes on compared metrics, and margins that noise widened.
 pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
     let mut noted: Vec<(Verdict, &str, &str)> = Vec::new();
     for m in &comparison.metrics {
@@ -425,8 +421,8 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
             .as_ref()
             .map(|elsewhere| elsewhere.note.as_str());
         let all = m.note.as_deref().into_iter().chain(elsewhere);
-        let told = all.filter(|note| !note.is_empty());
-        noted.extend(told.map(|note| (m.verdict, note, m.id.as_str())));
+        let written = all.filter(|note| !note.is_empty());
+        noted.extend(written.map(|note| (m.verdict, note, m.id.as_str())));
     }
     noted.sort_by_key(|(verdict, ..)| *verdict);
     let wide: Vec<String> = comparison
@@ -448,7 +444,7 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
     let widened = (!wide.is_empty()).then(|| Remark {
         head: plural(wide.len() as u64, "wider margin"),
         text: format!(
-            "unchanged runs vary by this much: {}",
+            "the noise floor is above the margin: {}",
             comparison.floors.join(", ")
         ),
         ids: wide,
@@ -464,7 +460,7 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
         .collect()
 }
 
-/// A remark in lines of its own: its head, its text, then its ids.
+/// Writes a remark on lines of its own: its head, its text, then the ids.
 pub(super) fn write_remark(out: &mut String, remark: &Remark, style: Style) {
     let mut lines = String::new();
     let text = format!("{}: {}", remark.head, plain(&remark.text));
@@ -475,7 +471,7 @@ pub(super) fn write_remark(out: &mut String, remark: &Remark, style: Style) {
     paragraph(out, INDENT, &ids.join(", "), style.width());
 }
 
-/// What a reader of the verdicts must know, not yet safe to show.
+/// Warnings that affect the verdicts, as sentences; not yet safe to show.
 pub(crate) fn warnings(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<String> {
     let mut warnings = Vec::new();
     let units = sides.each_ref().map(|side| {
@@ -488,7 +484,8 @@ pub(crate) fn warnings(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<Stri
     };
     if let Some([base, new]) = never {
         warnings.push(format!(
-            "The base counts {} and the new side {}: these are never compared, with --across either.",
+            "The base is in {} and the new run in {}. These are never compared, not even with \
+             --across.",
             base.of_figures(),
             new.of_figures()
         ));
@@ -500,30 +497,28 @@ pub(crate) fn warnings(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<Stri
                 .map(Difference::reason)
                 .collect();
             let reasons = reasons.join("; ");
-            warnings.push(format!(
-                "Compared across conditions that differ: {reasons}."
-            ));
+            warnings.push(format!("Compared although conditions differ: {reasons}."));
         } else if comparison.count(Verdict::Incomparable) > 0 {
-            warnings.push("Conditions differ; --across compares all the same.".to_owned());
+            warnings.push("Conditions differ. Use --across to compare anyway.".to_owned());
         }
     }
     let [base, new] = comparison.without_clock;
     if base + new > 0 {
         warnings.push(format!(
-            "{} left out of the test ({base} of the base, {new} of the new side): without \
-             clock.read the processor's speed is not known there.",
+            "{} left out of the test ({base} of the base, {new} of the new run): without \
+             clock.read, the CPU speed is unknown.",
             plural((base + new) as u64, "session")
         ));
     }
     for side in sides {
         let run = &side.column.run;
         let all = damage(run).into_iter().chain(copies(run));
-        warnings.extend(all.map(|what| format!("{}: {what}.", side.column.name)));
+        warnings.extend(all.map(|text| format!("{}: {text}.", side.column.name)));
     }
     warnings
 }
 
-/// An adjusted p value.
+/// An adjusted p-value as text.
 pub(crate) fn adjusted(p: f64) -> String {
     if p < 0.0001 {
         "<0.0001".to_owned()
@@ -536,12 +531,12 @@ pub(crate) fn adjusted(p: f64) -> String {
 pub(crate) struct Row {
     /// The metric's id, not yet safe to show.
     pub(crate) id: String,
-    /// What follows the id: the mark of an idiom, or nothing.
+    /// The mark after the id: that of an idiom, or nothing.
     pub(crate) mark: &'static str,
     pub(crate) verdict: Verdict,
-    /// The verdict, and how far it reaches.
+    /// The verdict and its scope.
     pub(crate) label: String,
-    /// The quantity that it is the verdict of.
+    /// The quantity that decided the verdict.
     pub(crate) quantity: &'static str,
     pub(crate) base: String,
     pub(crate) new: String,
@@ -557,10 +552,10 @@ impl Row {
         let judged = metric.decisive();
         let base = judged.map(|one| one.base).or(metric.base);
         let new = judged.map(|one| one.new).or(metric.new);
-        // Both sides in one unit, so that a reader can divide them.
+        // Both sides are in one unit, so that a reader can divide them.
         let time_unit = base.or(new).map(|side| TimeUnit::of(side.value));
         let time_unit = time_unit.filter(|_| metric.unit == Unit::Cycles);
-        // One digit more than the change has, so that dividing the two gives the change.
+        // One digit more than the change has, so that dividing the sides gives the change.
         let figure = |side: Option<Side>| {
             side.map_or_else(unavailable, |side| {
                 let is_whole = metric.unit == Unit::Instructions && side.value.fract() == 0.0;
@@ -601,7 +596,7 @@ impl Row {
     }
 }
 
-/// A verdict, and how far into the tail it reaches where it says that nothing changed.
+/// The verdict. "Equivalent" also says how far into the tail it applies.
 fn label(metric: &Compared) -> String {
     let verdict = metric.verdict.name();
     let scope = metric.scope;
@@ -622,11 +617,13 @@ fn label(metric: &Compared) -> String {
     label
 }
 
-/// Its id, and what published figures call it where that is another name.
+/// The id, and the name in the published figures if that differs.
 fn both_names(metric: &Compared) -> String {
     let id = &metric.id;
     match &metric.published_name {
-        Some(elsewhere) if elsewhere.name != *id => format!("{id}, there {}", elsewhere.name),
+        Some(elsewhere) if elsewhere.name != *id => {
+            format!("{id} (published as {})", elsewhere.name)
+        }
         _ => id.clone(),
     }
 }
@@ -648,7 +645,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// The most columns that fit beside a name.
+    /// The widest choice of columns that fits beside the names.
     fn of(unit: Unit, rows: &[Row], width: usize) -> Self {
         const CHOICES: [&[(&str, Cell)]; 3] = [
             &[QUANTITY, BASE, NEW, CHANGE, IMPROVEMENT, INTERVAL, P],
@@ -665,16 +662,16 @@ impl Layout {
             .unwrap_or(0)
             .max(least);
         let measured = |choice: &[(&'static str, Cell)]| {
-            let known = |title: &str, cell: &Cell| {
-                // What all rows are of goes without saying where it is the median.
-                let nothing = if title == QUANTITY.0 {
+            let is_needed = |title: &str, cell: &Cell| {
+                // The quantity is left out if it is the median in all rows.
+                let default = if title == QUANTITY.0 {
                     Quantity::P50.name()
                 } else {
                     UNAVAILABLE
                 };
-                rows.iter().any(|row| cell(row) != nothing)
+                rows.iter().any(|row| cell(row) != default)
             };
-            let columns = choice.iter().filter(|(title, cell)| known(title, cell));
+            let columns = choice.iter().filter(|(title, cell)| is_needed(title, cell));
             let columns = columns.map(|(title, cell)| {
                 let cells = rows.iter().map(|row| cell(row).chars().count());
                 (*title, *cell, cells.max().unwrap_or(0).max(title.len()))
@@ -689,7 +686,7 @@ impl Layout {
         let columns = choices
             .find(|columns| least + total(columns) <= width)
             .unwrap_or(fewest);
-        // Names that are longer stand above their figures.
+        // Longer names get a line above their figures.
         let room = width.saturating_sub(total(&columns)).max(least);
         Layout {
             unit,

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Which benchmarks of another suite are measured here, as a table.
+//! The coverage of another suite: its benchmarks in, a table of the nearest metrics out.
 
 use std::fmt::Write;
 
 use super::row::UNAVAILABLE;
-use super::terminal::{Ink, Style, GAP};
+use super::style::{Ink, Style, GAP};
 use crate::base::text::{paragraph, plain};
 use crate::judge::coverage::{notes, tally, Benchmark, Nearest};
 
-/// What the column of the metric shows where there is none.
+/// The content of the metric column if no metric matches.
 const NONE: &str = "none";
 const TITLES: [&str; 4] = ["benchmark", "metric here", "target", "note"];
-/// A column for names that is narrower holds too few of them.
+/// Names get lines of their own if their column would be narrower than this.
 const LEAST_NAME: usize = 24;
 
-/// The benchmarks with their metrics and targets, a line for each of these; then the notes that
-/// the lines name by number, and how many of the benchmarks are measured.
+/// A line for each benchmark, metric and target, with the number of its note; then the notes, and
+/// how many benchmarks are measured.
 #[must_use]
 pub fn table(benchmarks: &[Benchmark], style: &Style) -> String {
     let notes = notes(benchmarks);
@@ -44,7 +44,7 @@ pub fn table(benchmarks: &[Benchmark], style: &Style) -> String {
     out
 }
 
-/// Metric, target and number of the note, for each metric of a benchmark.
+/// The metric, the target and the number of the note, for each metric of a benchmark.
 fn cells(benchmark: &Benchmark, notes: &[&str]) -> Vec<[String; 3]> {
     let number = |note: &str| match notes.iter().position(|known| *known == note) {
         Some(index) => (index + 1).to_string(),
@@ -61,7 +61,7 @@ fn cells(benchmark: &Benchmark, notes: &[&str]) -> Vec<[String; 3]> {
     benchmark.measured.iter().map(cell).collect()
 }
 
-/// The widths of the columns.
+/// The widths of the columns, in characters.
 struct Layout {
     name: usize,
     metric: usize,
@@ -69,7 +69,8 @@ struct Layout {
 }
 
 impl Layout {
-    /// Names have what the others leave; where that is little, they stand on lines of their own.
+    /// Names get the room that the other columns leave. If it is too small, they get lines of their
+    /// own.
     fn of(benchmarks: &[Benchmark], width: usize) -> Self {
         let longest = |texts: &mut dyn Iterator<Item = &str>| {
             let lengths = texts.map(|text| plain(text).chars().count());

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The findings of `kernmark doctor` as text.
+//! The report of `kernmark doctor`: findings in, text out.
 
-use super::terminal::{Colour, Style};
+use super::style::{Colour, Style};
 use crate::base::text::paragraph;
 use crate::machine::doctor::{Finding, Level};
 
-/// Narrower than this nothing can be wrapped sensibly.
+/// The minimum width; wrapping makes no sense below it.
 const LEAST_WIDTH: usize = 40;
-/// Where the text of a finding starts: behind the widest word of level and two blanks.
+/// The column where the text of a finding starts: the longest level and two spaces.
 const INDENT: usize = 10;
-/// Where the text of a remedy starts.
+/// The prefix of a remedy.
 const REMEDY: &str = "do: ";
 
 /// The findings in lines of at most the style's width (no fewer than 40), in the order given.
 ///
-/// What is good takes one line each; everything else says what was found, what
-/// it does to the numbers and what to do. A word longer than a line, such as a
-/// path, is not broken, so that a command can be copied.
+/// A good finding is one line. All others say what was found, how it affects the results and what
+/// to do about it. A word longer than a line, such as a path, stays whole so that commands can be
+/// copied.
 #[must_use]
 pub fn render(findings: &[Finding], style: &Style) -> String {
     let width = style.width.max(LEAST_WIDTH);
@@ -28,7 +28,7 @@ pub fn render(findings: &[Finding], style: &Style) -> String {
         let head = format!("{:<INDENT$}", word(finding.level));
         let what = format!("{}: {}", finding.topic, finding.what);
         paragraph(&mut text, &head, &what, width);
-        // Coloured when the lines are filled: what colours takes no room on the screen.
+        // Colour comes after wrapping, because escape sequences take no room on the screen.
         if let (Colour::Always, Some(code)) = (style.colour, code(finding.level)) {
             let painted = format!("\x1b[{code}m{head}\x1b[0m");
             text.replace_range(start..start + head.len(), &painted);

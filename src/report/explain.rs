@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a cost is made of: its parts, and what is in none of them.
+//! The report of `kernmark explain`: an [`Explanation`] in, a table of the parts and the residual
+//! out.
 
 use std::fmt::Write;
 
 use super::row::UNAVAILABLE;
-use super::terminal::{block, dim_head, head, painted_lines, Ink, Style, GAP, INDENT};
+use super::style::{block, painted_lines, write_labelled, Ink, Style, GAP, INDENT};
 use crate::base::number::plural;
 use crate::base::number::{Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
@@ -15,21 +16,21 @@ use crate::stream::run::Unit;
 /// Where the figures of an explanation come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// The file, or the published dataset; not yet safe to show.
-    pub of: String,
-    /// What the metric measures, as far as it is told; not yet safe to show.
+    /// The file or the published dataset; not yet safe to show.
+    pub source: String,
+    /// What the metric measures, if known; not yet safe to show.
     pub about: String,
-    /// The command that measures the metric and all of its parts.
+    /// The command that measures the metric and all its parts.
     pub command: Option<String>,
 }
 
-/// Digits of the whole that are shown, so that the sum can be followed.
+/// The significant digits of the whole; enough to follow the sum.
 const DIGITS: i32 = 4;
-/// A bar of so many characters is the whole.
+/// The length of a bar for the whole, in characters.
 const BAR: usize = 20;
 
-/// How all values of an explanation are shown: in one unit and to one place, so that they can be
-/// added up.
+/// The unit and the last digit of all values of an explanation. They are the same for all values,
+/// so that a reader can add them up.
 struct Scale {
     /// `None` unless the values are times.
     time: Option<TimeUnit>,
@@ -60,18 +61,18 @@ impl Scale {
     }
 }
 
-/// The heading of the names: the unit of all values.
+/// The heading of the column of names: the unit of all values.
 pub(crate) fn heading(explanation: &Explanation) -> String {
     format!("{} per operation", Scale::of(explanation).unit)
 }
 
-/// One line of the table: part, count, value of one, contribution, share of the whole in per cent.
+/// A line of the table: the part, and its count, value, contribution and share of the whole.
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) cells: [String; 4],
-    /// Of a part: why it is one.
+    /// Why this is a part; empty for totals.
     pub(crate) why: String,
-    /// The share of the whole that a bar shows.
+    /// The length of the bar, in per cent of the whole.
     bar: f64,
 }
 
@@ -124,7 +125,7 @@ fn unavailable() -> String {
     UNAVAILABLE.to_owned()
 }
 
-/// What was measured, in words: `2,167 ns, 95 % interval 2,080..2,250; 10 replicates; net of ...`.
+/// The measured value with its interval, and how the cost of reading the clock was treated.
 pub(crate) fn measured(explanation: &Explanation) -> String {
     let mut parts = vec![with_interval(
         explanation,
@@ -133,9 +134,11 @@ pub(crate) fn measured(explanation: &Explanation) -> String {
     )];
     match explanation.clock {
         ClockAccounting::Published => {}
-        ClockAccounting::Net => parts.push("all values less the reading of the clock".to_owned()),
+        ClockAccounting::Net => {
+            parts.push("the cost of reading the clock is subtracted from all values".to_owned());
+        }
         ClockAccounting::Gross => parts.push(
-            "the run has no clock.read, so each value holds a reading of the clock".to_owned(),
+            "the run has no clock.read, so each value includes one reading of the clock".to_owned(),
         ),
     }
     parts.join("; ")
@@ -150,7 +153,7 @@ fn with_interval(explanation: &Explanation, value: f64, interval: Option<(f64, f
     text
 }
 
-/// What the residual means, in a sentence.
+/// The residual and what it means, as a clause.
 pub(crate) fn reading(explanation: &Explanation) -> String {
     let residual = with_interval(
         explanation,
@@ -159,7 +162,7 @@ pub(crate) fn reading(explanation: &Explanation) -> String {
     );
     let over = match (explanation.clock, explanation.residual_interval) {
         (ClockAccounting::Published, _) => String::new(),
-        // Exact: the replicates do not differ.
+        // Instructions are exact: the replicates do not differ.
         _ if explanation.unit == Unit::Instructions.of_figures() => String::new(),
         (_, Some(_)) => format!(
             ", over {} that have all parts",
@@ -169,22 +172,22 @@ pub(crate) fn reading(explanation: &Explanation) -> String {
     };
     match explanation.residual_verdict() {
         ResidualVerdict::Unmeasured => {
-            format!("{residual}: it holds also the parts that were not measured")
+            format!("{residual}: it includes the parts that were not measured")
         }
-        ResidualVerdict::Noise => format!("{residual}{over}: not to be told from 0"),
+        ResidualVerdict::Noise => format!("{residual}{over}: indistinguishable from 0"),
         ResidualVerdict::Rest if explanation.residual == 0.0 => {
             format!("{residual}{over}: nothing is left")
         }
-        ResidualVerdict::Rest => format!("{residual}{over}: in none of the parts"),
+        ResidualVerdict::Rest => format!("{residual}{over}: not explained by the parts"),
         ResidualVerdict::Exceeded => format!(
-            "{residual}{over}: the parts are more than the whole, so the composition does not \
+            "{residual}{over}: the parts cost more than the whole, so the composition does not \
              hold here"
         ),
     }
 }
 
-/// The parts that were not measured, each with its reason, and what would measure them, in
-/// sentences; `None` when all were.
+/// The parts that were not measured, each with its reason, and the command that measures them;
+/// `None` if all parts were measured.
 pub(crate) fn unmeasured(explanation: &Explanation, origin: &Origin) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     for share in explanation.unmeasured() {
@@ -201,23 +204,21 @@ pub(crate) fn unmeasured(explanation: &Explanation, origin: &Origin) -> Option<S
     }
     let mut text = format!("not measured: {}.", names.join(", "));
     if let Some(command) = &origin.command {
-        let _ = write!(text, " All together: {command}");
+        let _ = write!(text, " To measure everything: {command}");
     }
     Some(text)
 }
 
-/// An explanation as text: what was measured, each part with its reason, sum and residual.
+/// An explanation as text: the measured value, each part with its reason, the sum, the residual.
 #[must_use]
 pub fn table(explanation: &Explanation, origin: &Origin, style: &Style) -> String {
     let mut out = String::new();
     let mut line = |label: &str, text: &str| {
-        let mut lines = String::new();
-        paragraph(&mut lines, &head(label), &plain(text), style.width());
-        out.push_str(&dim_head(&lines, *style));
+        write_labelled(&mut out, label, text, *style);
     };
     line("metric", &explanation.id);
-    line("is", &origin.about);
-    line("of", &origin.of);
+    line("about", &origin.about);
+    line("source", &origin.source);
     line("measured", &measured(explanation));
     out.push('\n');
     let rows = rows(explanation);
@@ -231,7 +232,7 @@ pub fn table(explanation: &Explanation, origin: &Origin, style: &Style) -> Strin
         })
         .collect();
     let figures: usize = widths.iter().map(|width| GAP + width).sum();
-    // Where names and figures do not fit beside each other, each has a line.
+    // Names that do not fit beside the figures get a line of their own.
     let beside = name.min(style.width().saturating_sub(figures));
     let has_bars = beside + figures + GAP + BAR <= style.width();
     let cells = |first: &str, cells: [&str; 4]| {
@@ -254,7 +255,7 @@ pub fn table(explanation: &Explanation, origin: &Origin, style: &Style) -> Strin
             let _ = writeln!(out, "{}", "-".repeat(beside + figures));
         }
         let mut line = cells(&plain(&row.name), row.cells.each_ref().map(String::as_str));
-        // In hundredths of a per cent.
+        // In units of 0.01 %.
         let bar = (row.bar.clamp(0.0, 100.0) * 100.0).round() as u64;
         if has_bars && bar > 0 {
             let _ = write!(line, "{:GAP$}{}", "", block(bar, 10_000, BAR, style.bars));

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The matrix of several runs: metric by column, with differences to the first column.
+//! The report of several runs side by side: columns in, a table with the differences from the first
+//! column out.
 
 use std::fmt::Write;
 
-use super::row::{idiom_legend, time_unit, Row as Figures, UNAVAILABLE};
-use super::terminal::{
-    dim_head, head, name, painted_lines, title, write_object, write_problem, Ink, Style, GAP,
-    INDENT, LONGEST_NAME,
+use super::problems::{damage, problems, tally, write_problem, Problem};
+use super::provenance::{self, Provenance, TARGET};
+use super::row::{idiom_legend, time_unit, title, Row as Figures, UNAVAILABLE};
+use super::style::{
+    name, padded_label, painted_lines, with_dim_label, write_labelled, write_object, Ink, Style,
+    GAP, INDENT, LONGEST_NAME,
 };
-use super::{
-    damage, grouped, object, problems, provenance_parts, tally, Problem, Provenance, TARGET,
-};
+use super::{grouped, object};
 use crate::base::number::{self, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
 use crate::judge::matrix::{Cell, Column, Difference, Matrix, Mean, Row};
 use crate::judge::summary::Status;
 use crate::stream::run::Unit;
 
-/// Blanks between the columns of two runs: more than between a number and its difference.
+/// Spaces between the columns of two runs; more than between a value and its difference.
 const WIDE_GAP: usize = 3;
-/// A heading that is longer is broken into lines, unless its figures are as wide.
+/// A longer heading is broken into lines, unless the figures below it are wider.
 const HEADING: usize = 16;
-/// What stands above the means of the ratios.
+/// The heading above the means of the ratios.
 const RATIOS: &str = "ratio to the first column";
-/// A text stands below longer names of columns, not beside them.
+/// Texts are below a longer column name, not beside it.
 const LONGEST_COLUMN: usize = 32;
 
-/// Several runs as one table: what was run in each column, a row for each metric
-/// that has a number in any of them, what has none and why, and a line for each
-/// column that sums it up.
+/// Several runs as one table: the provenance of each column, a row for each metric that has a
+/// value in any column, the metrics without a value and why, and the tally of each column.
 #[must_use]
 pub fn table(columns: &[Column], style: &Style) -> String {
     let matrix = Matrix::of(columns);
@@ -65,31 +65,37 @@ pub fn table(columns: &[Column], style: &Style) -> String {
     out.push('\n');
     for (name, summaries) in names.iter().zip(&matrix.summaries) {
         let text = tally(summaries);
-        out.push_str(&listed("", name, padding(&names), &text, style.width()));
+        out.push_str(&named_paragraph(
+            "",
+            name,
+            padding(&names),
+            &text,
+            style.width(),
+        ));
     }
     out
 }
 
-/// A line of the header: what all columns share, and what each has beside that.
+/// A line of the header: what all columns share, and what only some of them have.
 pub(crate) struct HeaderLine {
     /// `kernel`, `clock` ...
     pub(crate) label: &'static str,
-    /// What is the same in all columns; not yet safe to show.
+    /// The parts that are the same in all columns; not yet safe to show.
     pub(crate) shared: String,
-    /// What else there is, not yet safe to show, and the columns it is of. What the name of a
-    /// column says already is left out.
+    /// Other texts, not yet safe to show, each with the columns it applies to. A text that the name
+    /// of the column already contains is left out.
     pub(crate) own: Vec<(String, Vec<usize>)>,
 }
 
-/// What was measured in the columns and how.
+/// The provenance of all columns.
 pub(crate) fn header(columns: &[Column]) -> Vec<HeaderLine> {
     let runs = columns.iter().map(|column| &column.run);
-    let lines: Vec<Provenance> = runs.map(provenance_parts).collect();
+    let lines: Vec<Provenance> = runs.map(provenance::parts).collect();
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     shared_header(&names, &lines)
 }
 
-/// Where runs of these names came from, with what they share told once.
+/// Merges the provenances of runs with these names; shared parts appear once.
 pub(super) fn shared_header(names: &[String], lines: &[Provenance]) -> Vec<HeaderLine> {
     let all: Provenance = lines.concat();
     grouped(&all, |(label, _)| *label)
@@ -104,7 +110,7 @@ pub(super) fn shared_header(names: &[String], lines: &[Provenance]) -> Vec<Heade
             let own: Vec<(usize, String)> = (0..lines.len())
                 .map(|at| {
                     let own = parts(at).iter().filter(|part| {
-                        !is_shared(part) && (label != TARGET || !says(&names[at], part))
+                        !is_shared(part) && (label != TARGET || !name_contains(&names[at], part))
                     });
                     (at, own.cloned().collect::<Vec<String>>().join("; "))
                 })
@@ -123,23 +129,17 @@ pub(super) fn shared_header(names: &[String], lines: &[Provenance]) -> Vec<Heade
         .collect()
 }
 
-/// Whether a name such as `m4 canaries` has the last word of a text such as `variant canaries`.
-fn says(name: &str, text: &str) -> bool {
+/// Whether a name (`m4 canaries`) contains the last word of a text (`variant canaries`).
+fn name_contains(name: &str, text: &str) -> bool {
     let word = text.rsplit(' ').next();
     name.split(' ').any(|part| Some(part) == word)
 }
 
+/// Writes a header line: the shared text, then the others, each with its columns.
 pub(super) fn write_header(out: &mut String, line: &HeaderLine, names: &[String], style: Style) {
     let mut label = line.label;
     if !line.shared.is_empty() {
-        let mut lines = String::new();
-        paragraph(
-            &mut lines,
-            &head(label),
-            &plain(&line.shared),
-            style.width(),
-        );
-        out.push_str(&dim_head(&lines, style));
+        write_labelled(out, label, &line.shared, style);
         label = "";
     }
     let own: Vec<(String, &String)> = line
@@ -149,21 +149,21 @@ pub(super) fn write_header(out: &mut String, line: &HeaderLine, names: &[String]
         .collect();
     let pad = padding(own.iter().map(|(name, _)| name));
     for (name, text) in &own {
-        let lines = listed(&head(label), name, pad, &plain(text), style.width());
-        out.push_str(&dim_head(&lines, style));
+        let lines = named_paragraph(&padded_label(label), name, pad, &plain(text), style.width());
+        out.push_str(&with_dim_label(&lines, style));
         label = "";
     }
 }
 
-/// How wide names are beside which texts stand.
+/// The width of names that have their text beside them.
 fn padding<'a>(names: impl IntoIterator<Item = &'a String>) -> usize {
     let lengths = names.into_iter().map(|name| name.chars().count());
     let beside = lengths.filter(|length| *length <= LONGEST_COLUMN);
     beside.max().unwrap_or(0)
 }
 
-/// A text with `first` and a name before it.
-fn listed(first: &str, name: &str, pad: usize, text: &str, width: usize) -> String {
+/// A text after `first` and a name, wrapped to `width`.
+fn named_paragraph(first: &str, name: &str, pad: usize, text: &str, width: usize) -> String {
     let mut lines = String::new();
     if name.chars().count() <= LONGEST_COLUMN {
         let first = format!("{first}{name:<pad$}{:GAP$}", "");
@@ -176,13 +176,13 @@ fn listed(first: &str, name: &str, pad: usize, text: &str, width: usize) -> Stri
     lines
 }
 
-/// Names of columns, safe to show if `names` are.
+/// The names of some columns; safe to show if `names` are.
 pub(crate) fn listing(at: &[usize], names: &[String]) -> String {
     let at: Vec<&str> = at.iter().map(|at| names[*at].as_str()).collect();
     at.join(", ")
 }
 
-/// What became of metrics in which columns, by status and reason.
+/// The problems of all columns, each with the columns that have it.
 pub(crate) fn shared_problems(matrix: &Matrix) -> Vec<(Problem, Vec<usize>)> {
     let mut shared: Vec<(Problem, Vec<usize>)> = Vec::new();
     for (at, summaries) in matrix.summaries.iter().enumerate() {
@@ -197,7 +197,7 @@ pub(crate) fn shared_problems(matrix: &Matrix) -> Vec<(Problem, Vec<usize>)> {
     shared
 }
 
-/// In which columns: ` in canaries, objcore`; nothing when there is only one.
+/// The columns of a problem: ` in canaries, objcore`; empty if there is only one column.
 pub(crate) fn place(at: &[usize], names: &[String]) -> String {
     if names.len() == 1 {
         return String::new();
@@ -213,7 +213,7 @@ pub(crate) fn ratio(ratio: f64) -> String {
     Place::significant(ratio, 4).show(ratio)
 }
 
-/// What the marks of the table mean, those that it has; `names` are safe to show.
+/// The legend of the marks that the table has; `names` must be safe to show.
 pub(crate) fn legend(matrix: &Matrix, names: &[String]) -> Vec<String> {
     let measured = || matrix.rows.iter().filter(|row| row.is_measured());
     let cells = || measured().flat_map(|row| &row.cells);
@@ -229,15 +229,15 @@ pub(crate) fn legend(matrix: &Matrix, names: &[String]) -> Vec<String> {
     }
     if differences().any(|(_, d)| d.absolute != 0.0) {
         parts.push(format!(
-            "+ and -: the difference to {}, computed before rounding",
+            "+ and -: difference from {}, computed before rounding",
             names[0]
         ));
     }
     if differences().any(|(_, d)| d.absolute == 0.0) {
-        parts.push(format!("=: exactly as {}", names[0]));
+        parts.push(format!("=: equal to {}", names[0]));
     }
     if differences().any(|(_, d)| d.overlap == Some(true) && d.absolute != 0.0) {
-        parts.push("~: the intervals of the two overlap".to_owned());
+        parts.push("~: the two confidence intervals overlap".to_owned());
     }
     let without =
         |(cell, d): (&Cell, Difference)| d.overlap.is_none() && cell.summary.unit == Unit::Cycles;
@@ -245,26 +245,26 @@ pub(crate) fn legend(matrix: &Matrix, names: &[String]) -> Vec<String> {
         parts.push("intervals, and so ~, need 6 replicates on both sides".to_owned());
     }
     if cells().any(Option::is_none) {
-        parts.push(format!("{UNAVAILABLE} alone: the run has no such metric"));
+        parts.push(format!("{UNAVAILABLE} alone: the run lacks this metric"));
     }
     if measured().any(Row::is_idiom) {
-        parts.push(format!("{}, and no mean counts it", idiom_legend()));
+        parts.push(format!("{}; means exclude it", idiom_legend()));
     }
     parts
 }
 
-/// One metric in one column, as it is shown.
+/// A cell of the table: one metric in one column.
 #[derive(Clone)]
 pub(crate) struct Shown {
-    /// The median, or why there is none.
+    /// The median, or the reason for having none.
     pub(crate) value: String,
-    /// The difference to the first column, or nothing.
+    /// The difference from the first column, or empty.
     pub(crate) change: String,
     ink: Option<Ink>,
 }
 
 impl Shown {
-    /// All cells of a row, with times in the unit that suits the first.
+    /// All cells of a row, with times in the unit that suits the first one.
     pub(crate) fn all(row: &Row, units: Units) -> Vec<Self> {
         let mut summaries = row.cells.iter().flatten().map(|cell| &cell.summary);
         let time_unit = summaries.find_map(time_unit);
@@ -337,12 +337,12 @@ fn change(cell: &Cell) -> String {
     }
 }
 
-/// Whether all numbers of a matrix have the same unit.
+/// Whether all values of a matrix have the same unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Units {
-    /// They have: it stands above the table.
+    /// All have this unit, which the heading of the table names.
     Same(Unit),
-    /// They have not: it stands beside each number.
+    /// Units differ, so each value names its own.
     Different,
 }
 
@@ -360,7 +360,7 @@ impl Units {
         }
     }
 
-    /// In full, where there is room.
+    /// The heading without abbreviations, for reports with enough room.
     pub(crate) fn per_operation(self) -> &'static str {
         match self {
             Units::Same(Unit::Instructions) => "instructions per operation",
@@ -376,7 +376,7 @@ impl Units {
     }
 }
 
-/// One column of the table: a number and, but in the first, a difference beside it.
+/// A column of the table: values and, except in the first column, differences beside them.
 struct Span {
     heading: Vec<String>,
     cells: Vec<Shown>,
@@ -414,13 +414,13 @@ impl Span {
         lengths.max().unwrap_or(0).max(self.figures())
     }
 
-    /// A figure of the mean, as wide as the column.
+    /// A figure of the mean, padded to the width of the column.
     fn of_mean(&self, figure: fn(Mean) -> String) -> String {
         let text = self.mean.map_or_else(String::new, figure);
         format!("{:WIDE_GAP$}{text:>1$}", "", self.width())
     }
 
-    /// The cell of a row, as wide as the column.
+    /// The cell of a row, padded to the width of the column.
     fn cell(&self, row: usize, style: Style) -> String {
         let Shown { value, change, ink } = &self.cells[row];
         let before = WIDE_GAP + self.width() - self.figures();
@@ -433,8 +433,8 @@ impl Span {
     }
 }
 
-/// A name in lines of at most `width` characters, broken behind a blank, `+`, `,`, `:` or `=` where
-/// there is one.
+/// A name in lines of at most `width` characters, broken after a space, `+`, `,`, `:` or `=` if
+/// possible.
 fn broken(name: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
@@ -457,7 +457,7 @@ fn broken(name: &str, width: usize) -> Vec<String> {
     lines.iter().map(|line| line.trim().to_owned()).collect()
 }
 
-/// The columns of the table and how wide they are.
+/// The columns of the table and the width of the names, in characters.
 struct Layout {
     title: &'static str,
     name: usize,
@@ -484,7 +484,7 @@ impl Layout {
             .max()
             .unwrap_or(0)
             .max(title.len());
-        // The first column and the widest other one must fit beside the names.
+        // The first column and the widest of the others must fit beside the names.
         let others = spans[1..].iter().map(|span| WIDE_GAP + span.width());
         let least = WIDE_GAP + spans[0].width() + others.max().unwrap_or(0);
         Layout {
@@ -494,7 +494,7 @@ impl Layout {
         }
     }
 
-    /// The columns of each block, the first column in all of them: as many others as fit.
+    /// The columns of each block: the first column, and as many of the others as fit.
     fn blocks(&self, width: usize) -> Vec<Vec<usize>> {
         let first = self.name + WIDE_GAP + self.spans[0].width();
         let mut blocks = vec![vec![0]];
@@ -516,7 +516,7 @@ impl Layout {
     fn write(&self, out: &mut String, block: &[usize], rows: &[&Row], style: Style) {
         let spans: Vec<&Span> = block.iter().map(|at| &self.spans[*at]).collect();
         self.write_heading(out, &spans, style);
-        // A row in which no column of the block has a number is in another block.
+        // Leave out rows without a value in this block.
         let measured = |row: &Row| {
             let mut cells = block.iter().filter_map(|at| row.cells[*at].as_ref());
             cells.any(|cell| cell.median().is_some())
@@ -543,7 +543,7 @@ impl Layout {
         self.write_means(out, &spans, style);
     }
 
-    /// The geometric means of the ratios, and over how many metrics.
+    /// Writes the geometric means of the ratios, and the number of metrics in each.
     fn write_means(&self, out: &mut String, spans: &[&Span], style: Style) {
         if spans.iter().all(|span| span.mean.is_none()) {
             return;
@@ -565,7 +565,7 @@ impl Layout {
         });
     }
 
-    /// The names of the columns, their last lines beside the title.
+    /// Writes the names of the columns. Their last lines are beside the title.
     fn write_heading(&self, out: &mut String, spans: &[&Span], style: Style) {
         let lines = spans.iter().map(|span| span.heading.len()).max();
         let lines = lines.unwrap_or(0);

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What was found of the noise of a machine, as text for people.
+//! The report of `kernmark noise`: the noise of a machine in, text out.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use super::compare::percent;
-use super::terminal::{dim_head, head, Style, INDENT};
+use super::style::{write_labelled, Style, INDENT};
 use crate::base::number::plural;
-use crate::base::text::{paragraph, plain};
+use crate::base::text::plain;
 use crate::judge::noise::Noise;
 use crate::judge::quantity::Quantity;
 use crate::statistics::order;
 
-/// What was measured, where it is kept, what it says of the gate, and the floors above the
-/// default margins, the highest first.
+/// What was measured, where it is saved, the rate of false alarms at the gate, and the noise floors
+/// above the default margins, the highest first.
 #[must_use]
 pub fn table(noise: &Noise, path: &Path, style: &Style) -> String {
     let mut out = String::new();
     let mut line = |label: &str, text: &str| {
-        let mut lines = String::new();
-        paragraph(&mut lines, &head(label), &plain(text), style.width());
-        out.push_str(&dim_head(&lines, *style));
+        write_labelled(&mut out, label, text, *style);
     };
     let floors: Vec<(&String, Quantity, f64)> = noise
         .floors
@@ -35,13 +33,13 @@ pub fn table(noise: &Noise, path: &Path, style: &Style) -> String {
     let mut high = floors.clone();
     high.retain(|(_, quantity, floor)| *floor > quantity.default_margin());
     high.sort_by(|a, b| b.2.total_cmp(&a.2));
-    let made = plural(noise.runs as u64, "run");
+    let runs = plural(noise.runs as u64, "run");
     line("target", &noise.target);
     line(
         "noise",
-        &format!("{made} of {}", plural(noise.floors.len() as u64, "metric")),
+        &format!("{runs} of {}", plural(noise.floors.len() as u64, "metric")),
     );
-    line("kept", &path.display().to_string());
+    line("saved", &path.display().to_string());
     line("gate", &gate(noise));
     let summaries = Quantity::ALL.into_iter().filter_map(|quantity| {
         let of = floors.iter().filter(|(_, one, _)| *one == quantity);
@@ -64,7 +62,7 @@ pub fn table(noise: &Noise, path: &Path, style: &Style) -> String {
         );
     }
     if !high.is_empty() {
-        out.push_str("\nmargins that are wider from now on\n");
+        out.push_str("\nwider margins from now on\n");
     }
     let shown = |id: &str, quantity: Quantity| format!("{} {}", plain(id), quantity.name());
     let longest = high
@@ -83,7 +81,7 @@ pub fn table(noise: &Noise, path: &Path, style: &Style) -> String {
     out
 }
 
-/// How often unchanged runs would have been called changed.
+/// How often the gate would report a change between unchanged runs.
 fn gate(noise: &Noise) -> String {
     let share = (noise.max_alarm_rate() * 100.0).ceil();
     format!(

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How many replicates find a change, as a table.
+//! The report of `kernmark plan`: a [`Plan`] in, a table of the replicates needed out.
 
 use std::fmt::Write;
 
 use super::compare::{write_remark, Remark};
 use super::grouped;
 use super::row::UNAVAILABLE;
-use super::terminal::{dim_head, head, Ink, Style, GAP};
+use super::style::{write_labelled, Ink, Style, GAP};
 use crate::base::number::plural;
 use crate::base::number::{self, count};
 use crate::base::text::{paragraph, plain};
@@ -17,19 +17,19 @@ use crate::judge::plan::{
 use crate::statistics::distributions;
 use crate::stream::run::{Fact, Run};
 
-/// The share of metrics that a plan is for, besides all.
+/// The conclusions give the replicates for this share of the metrics, and for all.
 const MOST_METRICS: f64 = 0.9;
-/// A pilot of fewer replicates estimates a spread badly.
+/// A pilot with fewer replicates estimates the spread poorly.
 const FEW: usize = 6;
 
-/// A plan as text: what was asked, a line for each metric, those that need the most replicates
-/// first, then how many metrics a number of replicates suffices for.
+/// A plan as text: the question, a line for each metric (the most demanding first), and for how
+/// many metrics a given number of replicates is enough.
 #[must_use]
 pub fn table(plan: &Plan, file: &str, pilot: &Run, style: &Style) -> String {
     let mut out = String::new();
     let question = plan.question;
     let asked = format!(
-        "a change of {} %, found in {} % of comparisons at the gate; margin {} %; a family of {}",
+        "a change of {} %, detected at the gate with {} % power; margin {} %; a family of {}",
         percent(question.change),
         percent(question.power),
         percent(question.margin),
@@ -37,9 +37,7 @@ pub fn table(plan: &Plan, file: &str, pilot: &Run, style: &Style) -> String {
     );
     let replicates = plural(plan.replicates as u64, "replicate");
     for (label, text) in [("pilot", format!("{file}; {replicates}")), ("asked", asked)] {
-        let mut lines = String::new();
-        paragraph(&mut lines, &head(label), &plain(&text), style.width());
-        out.push_str(&dim_head(&lines, *style));
+        write_labelled(&mut out, label, &text, *style);
     }
     let rows = rows(plan);
     if !rows.is_empty() {
@@ -59,12 +57,13 @@ pub fn table(plan: &Plan, file: &str, pilot: &Run, style: &Style) -> String {
 }
 
 const LEGEND: &str =
-    "spread: of the pilot's replicates; sampling: the part of its square that the \
-    scatter of samples explains; seen: the least change that as many replicates as the pilot's \
-    find; find, none: replicates on each side that find the change, and that show an unchanged \
-    metric equivalent; samples: in each replicate, with which the pilot's number finds it.";
+    "spread: variation between the pilot's replicates; sampling: share of that variance which the \
+    scatter of samples explains; seen: the smallest change that the pilot's number of replicates \
+    detects; find: replicates per side that detect the change; none: replicates per side that show \
+    an unchanged metric to be equivalent; samples: samples per replicate with which the pilot's \
+    number of replicates detects the change.";
 
-/// A share in per cent as it was given, without the digits that computing adds.
+/// A share in per cent as the user gave it, without digits from rounding errors.
 #[must_use]
 pub fn percent(share: f64) -> String {
     let millionths = (share * 1e8).round() / 1e6;
@@ -73,7 +72,7 @@ pub fn percent(share: f64) -> String {
 
 struct Row {
     id: String,
-    /// More is worse: what the table is sorted by.
+    /// The key for sorting the table, in descending order.
     rank: (usize, u64),
     cells: [String; 6],
 }
@@ -149,7 +148,7 @@ fn write_rows(out: &mut String, rows: &[Row], style: Style) {
     }
 }
 
-/// What is exact, and what nothing can be said of.
+/// Remarks on exact metrics, and on metrics without an estimate.
 fn remarks(plan: &Plan) -> Vec<Remark> {
     let of = |test: &dyn Fn(&Need) -> Option<String>| -> Vec<(String, &str)> {
         let metrics = plan.metrics.iter();
@@ -157,17 +156,18 @@ fn remarks(plan: &Plan) -> Vec<Remark> {
             .filter_map(|metric| Some((test(&metric.need)?, metric.id.as_str())))
             .collect()
     };
-    let exact = format!("equal replicates: {EXACT_REPLICATES} on each side show any difference");
+    let exact =
+        format!("replicates are identical: {EXACT_REPLICATES} on each side show any difference");
     let exact = of(&|need| (*need == Need::Exact).then(|| exact.clone()));
     let unknown = of(&|need| match need {
         Need::Unknown(why) => Some(why.clone()),
         _ => None,
     });
     let mut remarks = Vec::new();
-    for (what, noted) in [("exact", exact), ("not planned", unknown)] {
+    for (kind, noted) in [("exact", exact), ("not planned", unknown)] {
         for (text, of) in grouped(&noted, |(text, _)| text.clone()) {
             remarks.push(Remark {
-                head: format!("{} {what}", of.len()),
+                head: format!("{} {kind}", of.len()),
                 text,
                 ids: of.iter().map(|(_, id)| (*id).to_owned()).collect(),
             });
@@ -176,7 +176,7 @@ fn remarks(plan: &Plan) -> Vec<Remark> {
     remarks
 }
 
-/// What the table comes to, in sentences.
+/// The conclusions from the table, in sentences.
 fn conclusions(plan: &Plan, pilot: &Run) -> Vec<String> {
     let mut lines = Vec::new();
     let mut numbers: Vec<usize> = [MOST_METRICS, 1.0]
@@ -192,9 +192,13 @@ fn conclusions(plan: &Plan, pilot: &Run) -> Vec<String> {
         if of == 0 {
             continue;
         }
-        let s = if number == 1 { "" } else { "s" };
+        let (s, detect) = if number == 1 {
+            ("", "detects")
+        } else {
+            ("s", "detect")
+        };
         let mut line = format!(
-            "{} replicate{s} on each side find {} % in {} of {}",
+            "{} replicate{s} per side {detect} {} % in {} of {}",
             count(number as u64),
             percent(plan.question.change),
             count(found as u64),
@@ -203,7 +207,7 @@ fn conclusions(plan: &Plan, pilot: &Run) -> Vec<String> {
         if let Some(time) = time(plan, pilot, number) {
             let _ = write!(
                 line,
-                ", in about {time} s a side: run --runs {number} --time-budget {time}"
+                ", in about {time} s per side: run --runs {number} --time-budget {time}"
             );
         }
         lines.push(line + ".");
@@ -215,22 +219,22 @@ fn conclusions(plan: &Plan, pilot: &Run) -> Vec<String> {
     if let Some(least) = least.min() {
         let bound = distributions::chi_square_quantile(1.0 - SPREAD_CONFIDENCE, least - 1);
         let times = bound.map_or(1.0, |bound| ((least - 1) as f64 / bound).sqrt());
-        let what = if least < FEW {
-            "So few replicates say little of the spread; a pilot of ten says more. "
+        let advice = if least < FEW {
+            "So few replicates estimate the spread poorly; use a pilot of ten. "
         } else {
             ""
         };
         lines.push(format!(
-            "{what}Planned with {times:.2} times the spread that {least} replicates show: the \
-             spread is less with {} % confidence.",
+            "{advice}The plan assumes {times:.2} times the spread of the {least} replicates; with \
+             {} % confidence, the true spread is smaller.",
             percent(SPREAD_CONFIDENCE)
         ));
     }
     lines
 }
 
-/// Seconds that so many replicates take, with the samples of the pilot; `None` where its time was
-/// not bounded, so that it does not say.
+/// The seconds that this many replicates take with the pilot's number of samples; `None` if the
+/// pilot had no time budget.
 fn time(plan: &Plan, pilot: &Run, replicates: usize) -> Option<u64> {
     let budget = Fact::value_in(&pilot.host, "time_budget")?;
     let seconds: f64 = budget.strip_suffix(" s")?.parse().ok()?;

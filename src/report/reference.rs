@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Published figures: which datasets there are, and one of them as it was published.
+//! Published figures: the list of datasets, and the figures of one dataset as published.
 
 use std::fmt::Write;
 
 use super::row::UNAVAILABLE;
-use super::terminal::{dim_head, head, Ink, Style, GAP, INDENT};
+use super::style::{write_labelled, Ink, Style, GAP, INDENT};
 use crate::base::number;
 use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};
 use crate::files::reference::{Dataset, Figure, Published};
 
-/// What the column of the subject shows where the source does not tell.
+/// The content of the subject column if the source does not state it.
 const NOT_STATED: &str = "not stated";
-/// A column for sentences that is narrower holds too few words.
+/// The minimum width of a column of sentences.
 const LEAST_SENTENCE: usize = 24;
 
-/// The datasets with their rows and what was measured; then, by number, where they come from.
+/// The datasets with their number of rows and what was measured, then the numbered sources.
 #[must_use]
 pub fn datasets(datasets: &[(Dataset, usize)], style: &Style) -> String {
     const TITLES: [&str; 4] = ["dataset", "rows", "from", "system and configuration"];
@@ -77,7 +77,7 @@ pub fn datasets(datasets: &[(Dataset, usize)], style: &Style) -> String {
     out
 }
 
-/// Where a dataset comes from, what its figures are and in which clock.
+/// Where a dataset comes from, what its figures are and which clock they are in.
 pub(crate) fn origin(dataset: &Dataset) -> String {
     let lines = provenance(dataset).into_iter();
     let shared = lines.filter(|(label, _)| *label != SYSTEM && *label != CONFIGURATION);
@@ -94,7 +94,7 @@ const SYSTEM: &str = "system";
 const CONFIGURATION: &str = "config";
 const SOURCE: &str = "source";
 
-/// What is known of a dataset, by label; texts are not yet safe to show.
+/// The provenance of a dataset, by label; texts are not yet safe to show.
 pub(crate) fn provenance(dataset: &Dataset) -> Vec<(&'static str, String)> {
     let clock = match dataset.clock_hz {
         Some(hz) => format!("{}; {}", number::frequency(hz), dataset.clock_basis),
@@ -128,7 +128,7 @@ fn text(figure: Option<&Published>) -> Option<String> {
     figure.map(|figure| figure.text().to_owned())
 }
 
-/// The columns that any of the figures has, each with its title; what is not there is `-`.
+/// The columns in which any figure has a value, each with its title. Cells without a value are `-`.
 pub(crate) fn columns(figures: &[Figure]) -> Vec<(&'static str, Vec<String>)> {
     let columns = COLUMNS.iter().map(|(title, cell)| {
         let cells: Vec<Option<String>> = figures.iter().map(cell).collect();
@@ -145,16 +145,14 @@ pub(crate) fn columns(figures: &[Figure]) -> Vec<(&'static str, Vec<String>)> {
         .collect()
 }
 
-/// A dataset as it was published, digit by digit: where it comes from, then its figures.
+/// A dataset: its provenance, then its figures with the digits of the publication.
 #[must_use]
 pub fn figures(dataset: &Dataset, figures: &[Figure], style: &Style) -> String {
     let mut out = String::new();
     let mut lines = vec![("dataset", dataset.name.clone())];
     lines.extend(provenance(dataset));
     for (label, text) in lines {
-        let mut line = String::new();
-        paragraph(&mut line, &head(label), &plain(&text), style.width());
-        out.push_str(&dim_head(&line, *style));
+        write_labelled(&mut out, label, &text, *style);
     }
     out.push('\n');
     let mut columns = columns(figures);
@@ -166,7 +164,7 @@ pub fn figures(dataset: &Dataset, figures: &[Figure], style: &Style) -> String {
         columns.iter().map(width).collect()
     };
     let of_figures = |widths: &[usize]| widths.iter().map(|width| GAP + width).sum::<usize>();
-    // The last columns tell least.
+    // The last columns are the least important.
     while columns.len() > 2 && of_figures(&widths(&columns)) + LEAST_SENTENCE > style.width() {
         columns.pop();
     }

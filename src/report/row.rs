@@ -1,64 +1,73 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! One metric as the cells of a table.
+//! A metric's summary as the cells of a table row, formatted but not yet aligned.
 
 use crate::base::number::{self, Place, TimeUnit};
 use crate::judge::quantity::Quantity;
 use crate::judge::summary::{Status, Summary};
 use crate::stream::run::{Statistic, Unit};
 
-/// What a cell shows that has no value.
+/// The content of a cell without a value.
 pub const UNAVAILABLE: &str = "-";
-/// What follows a value that is the mean of a batch of operations.
+/// The mark after a value that is the mean of a batch of operations.
 pub const OF_A_BATCH: &str = "*";
-/// What follows the id of an idiom.
+/// The mark after the id of an idiom.
 pub const IDIOM: &str = " ^";
 /// Why a metric is an idiom.
 pub const NO_OBJECT: &str =
-    "the kernel has no such object, the agent builds it of other primitives";
+    "the kernel lacks this object, so the agent builds it from other primitives";
 
-/// What the mark of an idiom means.
+/// The legend for the mark of an idiom.
 pub(crate) fn idiom_legend() -> String {
-    format!("{}: an idiom: {NO_OBJECT}", IDIOM.trim_start())
+    format!("{}: idiom: {NO_OBJECT}", IDIOM.trim_start())
 }
 
-/// A metric that has a value. Each figure has as many digits as the interval of its median
-/// supports, at least three. The figures are those of one operation: instructions, cycles, or a
-/// time. All times of a row are in the unit that suits its median, which follows the median.
+/// The heading of the column of names: what the figures are.
+pub(crate) fn title(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Cycles => "time per operation",
+        Unit::Ticks => "cycles per operation",
+        Unit::Instructions => "instr per operation",
+    }
+}
+
+/// A metric with a value. All figures are per operation, in instructions, cycles or a unit of
+/// time. All times of a row are in the unit that suits the median; only the median names it. Each
+/// figure has as many digits as the interval of the median supports, at least three.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The metric's id, not yet safe to show.
     pub id: String,
-    /// Its name in full, where an id cannot hold that; else empty. Not yet safe to show.
+    /// Its full name if an id cannot hold it, else empty. Not yet safe to show.
     pub title: String,
-    /// Whether it is an idiom.
+    /// Whether the metric is an idiom.
     pub idiom: bool,
-    /// What the times are.
+    /// The unit of the samples.
     pub unit: Unit,
-    /// What `median` is.
+    /// The statistic in `median`.
     pub statistic: Statistic,
-    /// The median, or what stands for it, with its unit if it is a time.
+    /// The median, or the statistic in its place, with its unit if it is a time.
     pub median: String,
     /// The interval of the median, `low..high`.
     pub interval: String,
-    /// Half the interval's width in per cent of the median.
+    /// Half the width of the interval, in per cent of the median.
     pub spread: String,
-    /// The 99th percentile, marked where it is one of batches.
+    /// The 99th percentile, marked if samples are batches.
     pub p99: String,
-    /// The 99.9th percentile, marked where it is one of batches.
+    /// The 99.9th percentile, marked if samples are batches.
     pub p999: String,
-    /// The greatest sample, marked where it is one of batches.
+    /// The greatest sample, marked if samples are batches.
     pub worst: String,
     /// The first operation.
     pub cold: String,
-    /// The median less the reading of the clock, in ticks.
+    /// The median minus the cost of reading the clock, in ticks.
     pub net: String,
     /// Bytes or items per second.
     pub rate: String,
 }
 
 impl Row {
-    /// The rows of all metrics that have a number, in the order given.
+    /// The rows of all metrics with a value, in the order given.
     #[must_use]
     pub fn all(summaries: &[Summary]) -> Vec<Row> {
         summaries.iter().filter_map(Row::of).collect()
@@ -69,7 +78,7 @@ impl Row {
         Row::in_unit(summary, time_unit(summary))
     }
 
-    /// As [`Row::of`], with times in this unit.
+    /// Like [`Row::of`], with times in this unit.
     pub(crate) fn in_unit(summary: &Summary, time_unit: Option<TimeUnit>) -> Option<Row> {
         let ticks = summary.median.filter(|_| summary.status == Status::Ok)?;
         let shown = |ticks: f64| {
@@ -124,14 +133,14 @@ impl Row {
     }
 }
 
-/// The unit of time that suits a metric's median; `None` if it has none or is not a time.
+/// The unit of time that suits a metric's median; `None` if it has no median or it is not a time.
 pub(crate) fn time_unit(summary: &Summary) -> Option<TimeUnit> {
     let median = summary.median.filter(|_| summary.status == Status::Ok)?;
     summary.nanoseconds(median).map(TimeUnit::of)
 }
 
-/// The place of the last digit of a median. Whole instructions are exact: all
-/// their digits are shown, unless the replicates differ.
+/// The place of the last digit to show of a median. A whole number of instructions is exact, so
+/// all its digits are shown, unless the replicates differ.
 pub(crate) fn place(unit: Unit, median: f64, interval: Option<(f64, f64)>, grain: f64) -> Place {
     let exact = unit == Unit::Instructions
         && median.fract() == 0.0
@@ -143,7 +152,7 @@ pub(crate) fn place(unit: Unit, median: f64, interval: Option<(f64, f64)>, grain
     }
 }
 
-/// A single value beside a median that is known down to this place.
+/// A single value, shown next to a median that is known down to this place.
 pub(crate) fn beside(unit: Unit, place: Place, value: f64) -> String {
     let exact = unit == Unit::Instructions && value.fract() == 0.0 && place <= Place::decimals(0);
     if exact {
@@ -157,7 +166,7 @@ fn unavailable() -> String {
     UNAVAILABLE.to_owned()
 }
 
-/// The least spread that is written as a number, per cent.
+/// Spreads below this many per cent are shown as less than it.
 const LEAST_SPREAD: f64 = 0.1;
 
 fn spread(median: f64, low: f64, high: f64) -> String {

@@ -5,7 +5,7 @@
 # emulator: QEMU 7.2.22
 # clock: instructions (counts instructions, not time)
 # agent: freertos; real-time priority; -O2
-# run: 2 replicates; equal in every sample; 40 samples of a metric in each
+# run: 2 replicates; identical in every sample; 40 samples per metric in each
 # Each line of a benchmark is a replicate: a fresh process or boot.
 replicate: process
 port: freertos

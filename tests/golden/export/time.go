@@ -4,7 +4,7 @@
 # machine: Model 7, 2.50 GHz; 4 CPUs; virtual (KVM); governor performance; load 0.52 0.61 0.40
 # clock: tsc 2.5 GHz; reading it costs 9.89 ns
 # agent: linux-user; pinned to CPU 3; real-time priority; built by cc (Debian 12.2.0-14) 12.2.0; -O2
-# run: 7 replicates; 40 samples of a metric in each; seed 1234
+# run: 7 replicates; 40 samples per metric in each; seed 1234
 # Each line of a benchmark is a replicate: a fresh process or boot.
 replicate: process
 cpu-model: Model 7, 2.50 GHz

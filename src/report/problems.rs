@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The problems of a run: metrics without a value and why, damage to its stream, the tally.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use super::style::{Ink, Style, INDENT};
+use crate::base::number::plural;
+use crate::base::text::{paragraph, plain};
+use crate::judge::summary::{Status, Summary};
+use crate::stream::run::Run;
+
+/// Metrics that lack a value for the same reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Their status. With [`Status::Ok`] they have a value, but some replicates have none.
+    pub status: Status,
+    /// The reason; not yet safe to show.
+    pub reason: String,
+    /// Their ids, each with the number of replicates without a value and of all replicates.
+    pub metrics: Vec<(String, usize, usize)>,
+}
+
+impl Problem {
+    /// The rank of its status in a report.
+    pub(crate) fn order(&self) -> u8 {
+        match self.status {
+            Status::Skipped => 0,
+            Status::Failed => 1,
+            Status::Incomplete => 2,
+            Status::Ok => 3,
+        }
+    }
+}
+
+/// All metrics without a value, grouped by status and reason: skipped, failed, incomplete. Metrics
+/// of which only some replicates were lost come last.
+#[must_use]
+pub fn problems(summaries: &[Summary]) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = Vec::new();
+    let mut places: HashMap<(Status, &str), usize> = HashMap::new();
+    for summary in summaries {
+        let reasons: Vec<&str> = match summary.status {
+            Status::Ok => {
+                let mut reasons: Vec<&str> = summary.lost.iter().map(String::as_str).collect();
+                reasons.dedup();
+                reasons
+            }
+            _ => vec![summary.reason.as_deref().unwrap_or("no reason given")],
+        };
+        for reason in reasons {
+            let lost = match summary.status {
+                Status::Ok => summary.lost.iter().filter(|r| *r == reason).count(),
+                _ => summary.tried - summary.replicates,
+            };
+            let metric = (summary.id.clone(), lost, summary.tried);
+            let place = *places.entry((summary.status, reason)).or_insert_with(|| {
+                problems.push(Problem {
+                    status: summary.status,
+                    reason: reason.to_owned(),
+                    metrics: Vec::new(),
+                });
+                problems.len() - 1
+            });
+            let metrics = &mut problems[place].metrics;
+            // A metric can have the same reason twice.
+            if metrics.last() != Some(&metric) {
+                metrics.push(metric);
+            }
+        }
+    }
+    problems.sort_by_key(Problem::order);
+    problems
+}
+
+/// The damage to the record stream, as a clause; `None` if there is none.
+#[must_use]
+pub fn damage(run: &Run) -> Option<String> {
+    let damage = &run.damage;
+    let mut parts = Vec::new();
+    if damage.damaged > 0 {
+        parts.push(plural(damage.damaged, "damaged record"));
+    }
+    if damage.gaps > 0 {
+        parts.push(plural(damage.gaps, "gap"));
+    }
+    if damage.truncated > 0 {
+        parts.push(format!("{} cut off", plural(damage.truncated, "session")));
+    }
+    (!parts.is_empty()).then(|| {
+        format!(
+            "the record stream has {}; the affected metrics have no value, and all values shown are \
+             complete",
+            parts.join(", ")
+        )
+    })
+}
+
+/// How many sessions were copies of others, as a clause; `None` if there were none.
+#[must_use]
+pub fn copies(run: &Run) -> Option<String> {
+    let copies = run.damage.copies;
+    let are = if copies == 1 {
+        "is a copy of another"
+    } else {
+        "are copies of others"
+    };
+    (copies > 0).then(|| format!("{} {are} and counted once", plural(copies, "session")))
+}
+
+/// `132 measured, 3 skipped, 1 failed`, and the number of incomplete metrics if there are any.
+#[must_use]
+pub fn tally(summaries: &[Summary]) -> String {
+    let of = |status| summaries.iter().filter(|s| s.status == status).count();
+    let mut text = format!(
+        "{} measured, {} skipped, {} failed",
+        of(Status::Ok),
+        of(Status::Skipped),
+        of(Status::Failed)
+    );
+    let incomplete = of(Status::Incomplete);
+    if incomplete > 0 {
+        let _ = write!(text, ", {incomplete} incomplete");
+    }
+    text
+}
+
+/// Writes a problem: its status, its place (` in canaries` or empty, safe to show), the reason and
+/// the ids.
+pub(super) fn write_problem(out: &mut String, problem: &Problem, place: &str, style: Style) {
+    let (status, ink) = match problem.status {
+        Status::Skipped => ("skipped", Ink::Bold),
+        Status::Failed => ("failed", Ink::Red),
+        Status::Incomplete => ("incomplete", Ink::Red),
+        Status::Ok => ("replicates lost", Ink::Bold),
+    };
+    let mut head = match problem.status {
+        Status::Ok => status.to_owned(),
+        _ => format!("{} {status}", problem.metrics.len()),
+    };
+    let mut rest = format!("{place}: {}", plain(&problem.reason));
+    if place.is_empty() {
+        head.push(rest.remove(0));
+    }
+    let mut lines = String::new();
+    paragraph(&mut lines, "", &(head.clone() + &rest), style.width());
+    out.push_str(&style.paint(ink, &head));
+    out.push_str(&lines[head.len()..]);
+    let ids: Vec<String> = problem
+        .metrics
+        .iter()
+        .map(|(id, lost, tried)| match problem.status {
+            Status::Ok => format!("{} ({lost} of {tried})", plain(id)),
+            _ => plain(id),
+        })
+        .collect();
+    paragraph(out, INDENT, &ids.join(", "), style.width());
+}

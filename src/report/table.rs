@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The table of a run: a row for each metric that has a value, then the metrics without one.
+
+use std::fmt::Write;
+
+use super::problems::{copies, damage, problems, tally, write_problem};
+use super::provenance;
+use super::row::{idiom_legend, title, Row, OF_A_BATCH, UNAVAILABLE};
+use super::style::{
+    name, painted_lines, write_labelled, write_object, Ink, Style, GAP, INDENT, LONGEST_NAME,
+};
+use super::{grouped, object};
+use crate::base::text::{paragraph, plain};
+use crate::judge::summary::{summarise, Summary};
+use crate::stream::run::{Run, Statistic, Unit};
+
+/// A run as a table: what was measured, a row for each metric with a value, the metrics without a
+/// value and why, and the tally.
+#[must_use]
+pub fn table(run: &Run, style: &Style) -> String {
+    let summaries = summarise(run);
+    let rows = Row::all(&summaries);
+    let mut out = String::new();
+    write_header(&mut out, run, &summaries, *style);
+    for ((unit, statistic), rows) in grouped(&rows, |row| (row.unit, row.statistic)) {
+        out.push('\n');
+        Layout::of(unit, statistic, &rows, style.width()).write(&mut out, &rows, *style);
+    }
+    for problem in problems(&summaries) {
+        out.push('\n');
+        write_problem(&mut out, &problem, "", *style);
+    }
+    for sentence in damage(run).into_iter().chain(copies(run)) {
+        out.push('\n');
+        let mut text = String::new();
+        paragraph(&mut text, "", &sentence, style.width());
+        out.push_str(&painted_lines(*style, Ink::Red, &text));
+    }
+    out.push('\n');
+    out.push_str(&tally(&summaries));
+    out.push('\n');
+    out
+}
+
+fn write_header(out: &mut String, run: &Run, summaries: &[Summary], style: Style) {
+    for (label, text) in provenance::lines(run, summaries) {
+        write_labelled(out, label, &text, style);
+    }
+}
+
+/// A column of figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Value,
+    Interval,
+    Spread,
+    P99,
+    P999,
+    Worst,
+    Cold,
+    Net,
+    Rate,
+}
+
+impl Column {
+    fn title(self, unit: Unit, statistic: Statistic) -> &'static str {
+        match (self, unit) {
+            (Column::Value, _) => statistic.name(),
+            (Column::Interval, _) => "interval",
+            (Column::Spread, _) => "+-",
+            (Column::P99, _) => "p99",
+            (Column::P999, _) => "p99.9",
+            (Column::Worst, _) => "worst",
+            (Column::Cold, _) => "cold",
+            (Column::Net, Unit::Cycles) => "cycles",
+            (Column::Net, Unit::Ticks | Unit::Instructions) => "net",
+            (Column::Rate, _) => "rate",
+        }
+    }
+
+    fn cell(self, row: &Row) -> &str {
+        match self {
+            Column::Value => &row.median,
+            Column::Interval => &row.interval,
+            Column::Spread => &row.spread,
+            Column::P99 => &row.p99,
+            Column::P999 => &row.p999,
+            Column::Worst => &row.worst,
+            Column::Cold => &row.cold,
+            Column::Net => &row.net,
+            Column::Rate => &row.rate,
+        }
+    }
+
+    /// Whether a value in this column may end in a mark. Other values then end in a space.
+    fn is_marked(self) -> bool {
+        matches!(self, Column::P99 | Column::P999 | Column::Worst)
+    }
+
+    fn text(self, row: &Row, marks: Marks) -> String {
+        let text = self.cell(row);
+        if marks == Marks::Some && self.is_marked() && !text.ends_with(OF_A_BATCH) {
+            return format!("{text} ");
+        }
+        text.to_owned()
+    }
+}
+
+/// Whether any figure is the mean of a batch and so has a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Marks {
+    None,
+    Some,
+}
+
+/// The columns of a table and their widths, in characters.
+struct Layout {
+    unit: Unit,
+    statistic: Statistic,
+    name: usize,
+    columns: Vec<(Column, usize)>,
+    marks: Marks,
+    idioms: bool,
+}
+
+impl Layout {
+    /// The widest choice of columns that fits. Narrower choices first show the interval as a
+    /// percentage, then leave out the least important columns.
+    fn of(unit: Unit, statistic: Statistic, rows: &[&Row], width: usize) -> Self {
+        use Column::{Cold, Interval, Net, Rate, Spread, Value, Worst, P99, P999};
+        const CHOICES: [&[Column]; 6] = [
+            &[Value, Interval, P99, P999, Worst, Cold, Net, Rate],
+            &[Value, Spread, P99, P999, Worst, Cold, Net, Rate],
+            &[Value, Spread, P99, P999, Worst, Cold, Net],
+            &[Value, Spread, P99, P999, Worst, Net],
+            &[Value, Spread, P99, Net],
+            &[Value, Spread, P99],
+        ];
+        let marked = |row: &&Row| {
+            Column::P99.cell(row).ends_with(OF_A_BATCH)
+                || Column::Worst.cell(row).ends_with(OF_A_BATCH)
+        };
+        let marks = if rows.iter().any(marked) {
+            Marks::Some
+        } else {
+            Marks::None
+        };
+        let name = rows
+            .iter()
+            .map(|row| name(&row.id, row.idiom).chars().count())
+            .filter(|length| *length <= LONGEST_NAME)
+            .max()
+            .unwrap_or(0)
+            .max(title(unit).len());
+        let mut layouts = CHOICES.into_iter().map(|choice| Layout {
+            unit,
+            statistic,
+            name,
+            columns: with_widths(unit, statistic, rows, choice, marks),
+            marks,
+            idioms: rows.iter().any(|row| row.idiom),
+        });
+        let last = layouts.next_back();
+        let mut layout = layouts
+            .find(|layout| layout.total() <= width)
+            .or(last)
+            .expect("there are choices");
+        let excess = layout.total().saturating_sub(width);
+        layout.name = layout.name.saturating_sub(excess).max(title(unit).len());
+        layout
+    }
+
+    fn total(&self) -> usize {
+        self.name
+            + self
+                .columns
+                .iter()
+                .map(|(_, width)| GAP + width)
+                .sum::<usize>()
+    }
+
+    fn write(&self, out: &mut String, rows: &[&Row], style: Style) {
+        let mut head = format!("{:<1$}", title(self.unit), self.name);
+        for (column, width) in &self.columns {
+            let mut title = column.title(self.unit, self.statistic).to_owned();
+            if self.marks == Marks::Some && column.is_marked() {
+                title.push(' ');
+            }
+            let _ = write!(head, "{:GAP$}{title:>width$}", "");
+        }
+        out.push_str(&style.paint(Ink::Bold, head.trim_end()));
+        out.push('\n');
+        for (object, rows) in grouped(rows, |row| object(&row.id).to_owned()) {
+            write_object(out, &object, style);
+            for row in rows {
+                self.write_row(out, row, style);
+            }
+        }
+        out.push_str(&painted_lines(style, Ink::Dim, &self.legend(style)));
+    }
+
+    fn write_row(&self, out: &mut String, row: &Row, style: Style) {
+        paragraph(out, INDENT, &plain(&row.title), style.width());
+        let name = name(&row.id, row.idiom);
+        let mut line = format!("{name:<0$}", self.name);
+        if name.chars().count() > self.name {
+            out.push_str(&name);
+            out.push('\n');
+            line = " ".repeat(self.name);
+        }
+        for (column, width) in &self.columns {
+            let text = column.text(row, self.marks);
+            let cell = format!("{:GAP$}{text:>width$}", "");
+            line.push_str(&if text.trim_end() == UNAVAILABLE {
+                style.paint(Ink::Dim, &cell)
+            } else {
+                cell
+            });
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+
+    fn legend(&self, style: Style) -> String {
+        let has = |column| self.columns.iter().any(|(known, _)| *known == column);
+        let mut parts = Vec::new();
+        if self.statistic == Statistic::Mean {
+            parts.push("mean: the source gives no other figure");
+        }
+        if has(Column::Interval) {
+            parts.push("interval: confidence interval of the median, 95 % or more");
+        }
+        if has(Column::Spread) {
+            parts.push("+-: half the width of the median's confidence interval, 95 % or more");
+        }
+        if self.unit != Unit::Instructions && !has(Column::Interval) && !has(Column::Spread) {
+            parts.push("no interval: an interval needs 6 replicates");
+        }
+        if has(Column::Cold) {
+            parts.push("cold: the first operation of a replicate");
+        }
+        if has(Column::Net) {
+            parts.push(match self.unit {
+                Unit::Cycles => {
+                    "cycles: the median in clock ticks, minus the cost of reading the clock"
+                }
+                Unit::Ticks | Unit::Instructions => {
+                    "net: the median minus the cost of reading the clock"
+                }
+            });
+        }
+        if self.marks == Marks::Some {
+            parts.push("*: the mean of one batch, because a sample is a batch of operations");
+        }
+        let idiom = idiom_legend();
+        if self.idioms {
+            parts.push(&idiom);
+        }
+        let mut legend = String::new();
+        paragraph(&mut legend, "", &(parts.join("; ") + "."), style.width());
+        legend
+    }
+}
+
+/// The columns that have a value in any row, with their widths.
+fn with_widths(
+    unit: Unit,
+    statistic: Statistic,
+    rows: &[&Row],
+    choice: &[Column],
+    marks: Marks,
+) -> Vec<(Column, usize)> {
+    choice
+        .iter()
+        .filter(|column| {
+            matches!(column, Column::Value)
+                || rows.iter().any(|row| column.cell(row) != UNAVAILABLE)
+        })
+        .map(|column| {
+            let mark = usize::from(marks == Marks::Some && column.is_marked());
+            let cells = rows
+                .iter()
+                .map(|row| column.text(row, marks).chars().count());
+            let width = cells
+                .max()
+                .unwrap_or(0)
+                .max(column.title(unit, statistic).len() + mark);
+            (*column, width)
+        })
+        .collect()
+}
