@@ -296,7 +296,7 @@ pub(super) fn plan(target: &ResolvedTarget, arguments: &Arguments) -> Plan {
         .unwrap_or(Duration::from_secs_f64(seconds));
     Plan {
         runs: match target {
-            // A file is read once, with as many sessions as are wanted of it.
+            // A file is read once. `--runs` limits the sessions that are read from it.
             ResolvedTarget::File(_) => 1,
             _ => arguments.effort.runs.unwrap_or(runs),
         },
@@ -310,7 +310,7 @@ pub(super) fn plan(target: &ResolvedTarget, arguments: &Arguments) -> Plan {
     }
 }
 
-/// What the Linux agent is told besides.
+/// Further settings of the Linux agent.
 fn linux_settings(arguments: &Arguments) -> Vec<(&'static str, String)> {
     let mut settings = vec![("epoch_ns", EPOCH_NS.to_string())];
     settings.extend(arguments.conditions.cpu.map(|cpu| ("cpu", cpu.to_string())));

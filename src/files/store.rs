@@ -30,8 +30,9 @@ use crate::stream::session::{Event, Reader};
 /// Neither `XDG_DATA_HOME` nor `HOME` is set.
 pub fn directory() -> Result<PathBuf, String> {
     let data = data_from(env::var_os("XDG_DATA_HOME"), env::var_os("HOME"));
-    data.map(|data| data.join("runs"))
-        .ok_or_else(|| "neither XDG_DATA_HOME nor HOME is set; use -o FILE".to_owned())
+    data.map(|data| data.join("runs")).ok_or_else(|| {
+        "neither XDG_DATA_HOME nor HOME is set; set one, or name the file".to_owned()
+    })
 }
 
 /// The directory `kernmark` in this user's data directory. `None` if neither variable is set.

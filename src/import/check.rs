@@ -9,7 +9,7 @@
 //! wraps or such differences, means outside the range of their samples, clocks too slow for the
 //! operation, and times that contradict the cycles beside them.
 //!
-//! The search for wraps applies only to ticks of a counter ([`is_counter`]). Times computed from such
+//! The search for wraps applies only to ticks of a counter (`is_counter`). Times computed from such
 //! ticks no longer show the power of two.
 
 use super::{is_counter, Figure, Printed, Row, Source};

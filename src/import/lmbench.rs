@@ -21,7 +21,7 @@
 //!
 //! The figure of a tool is the median of its repetitions (11 by default, `-N` changes it), each a mean over
 //! many operations. It is read as a median. The figure of `lat_fs` is a mean. Bandwidths are not times:
-//! single lines are skipped and tables are not read. [`lmbench_summary`](super::lmbench_summary) reads the
+//! single lines are skipped and tables are not read. `lmbench_summary` reads the
 //! tables that summarise result files.
 //!
 //! A repeated name or a new first line starts another process.

@@ -439,7 +439,7 @@ fn broken(name: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     let mut length = 0;
-    for piece in name.split_inclusive([' ', '+', ',', ':', '=']) {
+    for piece in name.split_inclusive([' ', '+', ',', ':', '=', '/']) {
         if length > 0 && length + piece.trim_end().chars().count() > width {
             lines.push(std::mem::take(&mut line));
             length = 0;

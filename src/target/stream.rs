@@ -54,7 +54,7 @@ pub enum Limit {
     /// Wall time.
     WallTime(Duration),
     /// CPU time of its processes, so that other load on the machine does not matter; and
-    /// [`WALL_TIME_FACTOR`] times as much wall time.
+    /// `WALL_TIME_FACTOR` times as much wall time.
     CpuTime(Duration),
 }
 
