@@ -14,11 +14,10 @@ use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Args, Command, CommandFactory, ValueEnum};
 
 use super::output::print;
-use super::target::{open, resolve, OpenOptions};
-use super::{interrupt, CommandLine, Failure, Outcome};
+use super::target::read_catalog;
+use super::{interrupt, CommandLine, Outcome};
 use crate::files::reference;
 use crate::judge::quantity::Quantity;
-use crate::measure::{self, progress::Progress};
 use crate::stream::run::Entry;
 use crate::target::described::{find, names};
 use crate::target::description::Description;
@@ -316,21 +315,8 @@ fn on(before: &[String]) -> Vec<String> {
 
 /// The metrics of this Linux, which its agent lists at once. Where it cannot, there are none.
 fn ids() -> Vec<Fit> {
-    let catalog = || -> Result<Option<measure::Catalog>, Failure> {
-        let interrupt = interrupt()?;
-        let progress = Progress::new();
-        let options = OpenOptions {
-            silence: None,
-            sessions: None,
-            progress: &progress,
-        };
-        let target = resolve(&Spec::Linux, &interrupt)?;
-        let Some(mut target) = open(target, &options, &interrupt)? else {
-            return Ok(None);
-        };
-        measure::read_catalog(target.target.as_mut()).map_err(Failure::Failed)
-    };
-    let entries = catalog().ok().flatten().map(|catalog| catalog.entries);
+    let catalog = interrupt().and_then(|interrupt| read_catalog(&Spec::Linux, &interrupt));
+    let entries = catalog.ok().flatten().map(|catalog| catalog.entries);
     let fit = |entry: Entry| word(entry.metric, &entry.about);
     entries.into_iter().flatten().map(fit).collect()
 }

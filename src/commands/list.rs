@@ -7,14 +7,13 @@ use clap::Args;
 
 use super::arguments::{spec, Format, Printed, ON, ON_LONG};
 use super::output::{print, style};
-use super::target::{open, resolve, OpenOptions};
+use super::target::read_catalog;
 use super::{
     coverage, exit, interrupt, is_selected, reference as published, verify_filters, Failure,
     Outcome,
 };
 use crate::export;
 use crate::files::reference::{counterparts, Reference};
-use crate::measure::{self, progress::Progress};
 use crate::report::{catalog, listing};
 use crate::stream::run::Entry;
 use crate::target::spec::Spec;
@@ -57,21 +56,9 @@ pub(super) fn list(arguments: &Arguments) -> Outcome {
         return published::list(&arguments.filters, arguments.printed.format());
     }
     let interrupt = interrupt()?;
-    let progress = Progress::new();
-    let options = OpenOptions {
-        silence: None,
-        sessions: None,
-        progress: &progress,
-    };
-    let target = resolve(&arguments.on, &interrupt)?;
-    let Some(mut target) = open(target, &options, &interrupt)? else {
+    let Some(catalog) = read_catalog(&arguments.on, &interrupt)? else {
         return Ok(exit::INTERRUPTED);
     };
-    let Some(catalog) = measure::read_catalog(target.target.as_mut()).map_err(Failure::Failed)?
-    else {
-        return Ok(exit::INTERRUPTED);
-    };
-    drop(progress);
     verify_filters(&catalog.entries, &arguments.filters)?;
     let entries: Vec<Entry> = catalog
         .entries

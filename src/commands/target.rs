@@ -13,6 +13,7 @@ use crate::files::store;
 use crate::machine::{self, Machine};
 use crate::measure::lock::{self, Acquisition, Lock};
 use crate::measure::progress::Progress;
+use crate::measure::{self, Catalog};
 use crate::stream::run::Fact;
 use crate::target::described::{self, Described};
 use crate::target::exec::Exec;
@@ -178,6 +179,20 @@ pub(super) fn open<'a>(
         is_here,
         facts,
     }))
+}
+
+/// Opens a target and reads its catalog; `None` if the user stopped that.
+pub(super) fn read_catalog(spec: &Spec, interrupt: &Interrupt) -> Result<Option<Catalog>, Failure> {
+    let progress = Progress::new();
+    let options = OpenOptions {
+        silence: None,
+        sessions: None,
+        progress: &progress,
+    };
+    let Some(mut target) = open(resolve(spec, interrupt)?, &options, interrupt)? else {
+        return Ok(None);
+    };
+    measure::read_catalog(target.target.as_mut()).map_err(Failure::Failed)
 }
 
 impl OpenTarget<'_> {
