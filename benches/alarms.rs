@@ -169,8 +169,8 @@ struct Bench {
 }
 
 const REGRESSED: i32 = 3;
-const UNCLEAR: i32 = 4;
-const BLIND: i32 = 5;
+const INCONCLUSIVE: i32 = 4;
+const LOW_RESOLUTION: i32 = 5;
 
 fn kernmark() -> Command {
     Command::new(env!("CARGO_BIN_EXE_kernmark"))
@@ -178,7 +178,7 @@ fn kernmark() -> Command {
 
 impl Bench {
     /// Makes a run of the delayed agent with these iterations per delay, or of the normal agent.
-    fn run(&mut self, replicates: usize, turns: Option<&[u64; 10]>) -> Result<PathBuf> {
+    fn run(&mut self, replicates: usize, iterations: Option<&[u64; 10]>) -> Result<PathBuf> {
         let file = self.folder.join(format!("{}.km", self.made));
         let mut command = kernmark();
         command
@@ -189,8 +189,8 @@ impl Bench {
             .arg(&file)
             .args(METRICS)
             .stdout(Stdio::null());
-        if let Some(turns) = turns {
-            let list: Vec<String> = turns.iter().map(u64::to_string).collect();
+        if let Some(iterations) = iterations {
+            let list: Vec<String> = iterations.iter().map(u64::to_string).collect();
             command
                 .env("KERNMARK_AGENT", &self.agent)
                 .env("KERNMARK_DELAYS", list.join(","));
@@ -199,7 +199,7 @@ impl Bench {
         let output = command.stderr(Stdio::piped()).output()?;
         if !file.exists() {
             let why = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("{command:?} made no run: {why}").into());
+            return Err(format!("{command:?} failed: {why}").into());
         }
         self.imperfect += usize::from(!output.status.success());
         Ok(file)
@@ -233,7 +233,7 @@ impl Bench {
         let status = output.status.code().unwrap_or(-1);
         let is_expected = match status {
             REGRESSED => regressed,
-            0 | UNCLEAR | BLIND => !regressed,
+            0 | INCONCLUSIVE | LOW_RESOLUTION => !regressed,
             _ => false,
         };
         if !is_expected {
@@ -280,16 +280,16 @@ fn medians(run: &Path) -> Result<BTreeMap<String, f64>> {
 
 fn of(medians: &BTreeMap<String, f64>, metric: &str) -> Result<f64> {
     let median = medians.get(metric).copied();
-    median.ok_or_else(|| format!("{metric} has no number").into())
+    median.ok_or_else(|| format!("{metric} has no value").into())
 }
 
 /// The relative slowdown of each operation by these iterations: the median over interleaved pairs
 /// of runs. Times are relative to `clock.loop`, so that the CPU's speed does not matter.
-fn achieved(bench: &mut Bench, turns: &[u64; 10]) -> Result<[f64; 10]> {
+fn achieved(bench: &mut Bench, iterations: &[u64; 10]) -> Result<[f64; 10]> {
     let mut ratios: [Vec<f64>; 10] = Default::default();
     for _ in 0..PAIRS {
         let base = medians(&bench.run(REPLICATES, Some(&[0; 10]))?)?;
-        let new = medians(&bench.run(REPLICATES, Some(turns))?)?;
+        let new = medians(&bench.run(REPLICATES, Some(iterations))?)?;
         for (ratios, delayed) in ratios.iter_mut().zip(&DELAYED) {
             let relative =
                 |run| -> Result<f64> { Ok(of(run, delayed.metric)? / of(run, "clock.loop")?) };
@@ -303,31 +303,31 @@ fn achieved(bench: &mut Bench, turns: &[u64; 10]) -> Result<[f64; 10]> {
 /// iterations, and whether all slowdowns are close enough to [`CHANGE`].
 fn calibrate(bench: &mut Bench) -> Result<([u64; 10], bool)> {
     let base = medians(&bench.run(REPLICATES, Some(&[0; 10]))?)?;
-    let turn = of(&base, "clock.loop")?;
-    let mut turns = [0.0; 10];
-    for (turns, delayed) in turns.iter_mut().zip(&DELAYED) {
-        *turns = CHANGE * of(&base, delayed.metric)? / turn / delayed.times;
+    let per_iteration = of(&base, "clock.loop")?;
+    let mut iterations = [0.0; 10];
+    for (iterations, delayed) in iterations.iter_mut().zip(&DELAYED) {
+        *iterations = CHANGE * of(&base, delayed.metric)? / per_iteration / delayed.times;
     }
-    let first = achieved(bench, &turns.map(|t| t.round() as u64))?;
-    for (turns, achieved) in turns.iter_mut().zip(first) {
+    let first = achieved(bench, &iterations.map(|t| t.round() as u64))?;
+    for (iterations, achieved) in iterations.iter_mut().zip(first) {
         // A delay without any effect stays as it is. It is reported below.
-        *turns *= (CHANGE / achieved).clamp(0.5, 2.0);
+        *iterations *= (CHANGE / achieved).clamp(0.5, 2.0);
     }
-    let turns = turns.map(|t| t.round() as u64);
-    let second = achieved(bench, &turns)?;
-    println!("\n| delayed | ns | turns of the delay | ns by turns | dearer by |");
+    let iterations = iterations.map(|t| t.round() as u64);
+    let second = achieved(bench, &iterations)?;
+    println!("\n| delayed | ns | iterations of the delay | ns expected | slowdown |");
     println!("| --- | ---: | ---: | ---: | ---: |");
-    for ((delayed, turns), achieved) in DELAYED.iter().zip(turns).zip(second) {
+    for ((delayed, iterations), achieved) in DELAYED.iter().zip(iterations).zip(second) {
         println!(
-            "| `{}` | {:.1} | {turns} | {:.1} | {:.1} % |",
+            "| `{}` | {:.1} | {iterations} | {:.1} | {:.1} % |",
             delayed.metric,
             of(&base, delayed.metric)?,
-            turns as f64 * delayed.times * turn,
+            iterations as f64 * delayed.times * per_iteration,
             100.0 * achieved,
         );
     }
     let right = |achieved: &f64| (achieved - CHANGE).abs() <= CHANGE_OFF;
-    Ok((turns, second.iter().all(right)))
+    Ok((iterations, second.iter().all(right)))
 }
 
 fn load_average() -> String {
@@ -360,12 +360,12 @@ fn report_alarms(title: &str, comparisons: &[Compared]) -> bool {
     };
     println!(
         "{title}: {alarmed} of {all} comparisons with a false alarm ({:.1} %; below {:.1} % with \
-         95 % confidence); besides, exit status 4 in {} (the processor's speed), 5 in {} (too \
-         coarse)",
+         95 % confidence); exit status 4 (CPU speed) in {}, 5 (resolution \
+         too coarse) in {}",
         100.0 * alarmed as f64 / all as f64,
         100.0 * distributions::upper_bound_of_probability(alarmed, all),
-        ended(UNCLEAR),
-        ended(BLIND),
+        ended(INCONCLUSIVE),
+        ended(LOW_RESOLUTION),
     );
     alarmed as f64 <= MOST_ALARMS * all as f64
 }
@@ -376,7 +376,7 @@ fn loaded(bench: &mut Bench, comparisons: usize) -> Result<()> {
     let mut all = Vec::new();
     for number in 0..comparisons {
         eprint!(
-            "\rbeside a load: comparison {} of {comparisons}",
+            "\rone side under load: comparison {} of {comparisons}",
             number + 1
         );
         let quiet = bench.run(REPLICATES, None)?;
@@ -386,7 +386,7 @@ fn loaded(bench: &mut Bench, comparisons: usize) -> Result<()> {
         all.push(Bench::compare(&[quiet], &[busy])?);
     }
     eprintln!();
-    report_alarms("a load beside one side only", &all);
+    report_alarms("one side under load", &all);
     Ok(())
 }
 
@@ -416,29 +416,29 @@ fn unchanged(bench: &mut Bench, comparisons: usize) -> Result<bool> {
         load_average()
     );
     // Drift over minutes does not count here: `ab` removes it and `noise` allows for it.
-    report_alarms("half the time apart", &later);
-    Ok(report_alarms("next to each other", &next))
+    report_alarms("minutes apart", &later);
+    Ok(report_alarms("consecutive", &next))
 }
 
 /// The order of the replicates of two sides.
 #[derive(Clone, Copy)]
 enum Order {
     /// All of the base first, then all of the new side.
-    OneAfterTheOther,
+    Sequential,
     /// Interleaved: one replicate of each side at a time.
-    InTurns,
+    Alternating,
 }
 
 /// Compares a side without delays and a side with delays.
-fn compare_changed(bench: &mut Bench, turns: &[u64; 10], order: Order) -> Result<Compared> {
+fn compare_changed(bench: &mut Bench, iterations: &[u64; 10], order: Order) -> Result<Compared> {
     let (runs, replicates) = match order {
-        Order::OneAfterTheOther => (1, REPLICATES),
-        Order::InTurns => (REPLICATES, 1),
+        Order::Sequential => (1, REPLICATES),
+        Order::Alternating => (REPLICATES, 1),
     };
     let (mut base, mut new) = (Vec::new(), Vec::new());
     for _ in 0..runs {
         base.push(bench.run(replicates, Some(&[0; 10]))?);
-        new.push(bench.run(replicates, Some(turns))?);
+        new.push(bench.run(replicates, Some(iterations))?);
     }
     Bench::compare(&base, &new)
 }
@@ -456,38 +456,39 @@ fn found(comparisons: &[Compared], metric: &str) -> (usize, f64) {
 
 /// Compares runs without and with delays, in both orders. Returns whether interleaved runs find
 /// enough of the changes, and whether few other metrics have a verdict in either order.
-fn changed(bench: &mut Bench, comparisons: usize, turns: &[u64; 10]) -> Result<bool> {
+fn changed(bench: &mut Bench, comparisons: usize, iterations: &[u64; 10]) -> Result<bool> {
     let before = load_average();
-    let (mut apart, mut in_turns) = (Vec::new(), Vec::new());
+    let (mut sequential, mut alternating) = (Vec::new(), Vec::new());
     for number in 0..comparisons {
         eprint!("\rchanged: comparison {} of {comparisons}", number + 1);
-        apart.push(compare_changed(bench, turns, Order::OneAfterTheOther)?);
-        in_turns.push(compare_changed(bench, turns, Order::InTurns)?);
+        sequential.push(compare_changed(bench, iterations, Order::Sequential)?);
+        alternating.push(compare_changed(bench, iterations, Order::Alternating)?);
     }
     eprintln!();
     println!(
-        "\n{comparisons} comparisons in which ten metrics are {:.0} % dearer; load average {before} \
-         before, {} after\n\n| changed | found in turns | ratio | found one after the other | ratio |\n\
+        "\n{comparisons} comparisons in which ten metrics are {:.0} % slower; load average {before} \
+         before, {} after\n\n| changed | found alternating | ratio | found sequential | ratio |\n\
          | --- | ---: | ---: | ---: | ---: |",
         100.0 * CHANGE,
         load_average()
     );
     let mut sum = [0; 2];
     for delayed in &DELAYED {
-        let [turns, apart] = [&in_turns, &apart].map(|all| found(all, delayed.metric));
+        let [in_blocks, in_a_row] =
+            [&alternating, &sequential].map(|all| found(all, delayed.metric));
         println!(
             "| `{}` | {} | {:.3} | {} | {:.3} |",
-            delayed.metric, turns.0, turns.1, apart.0, apart.1
+            delayed.metric, in_blocks.0, in_blocks.1, in_a_row.0, in_a_row.1
         );
-        sum[0] += turns.0;
-        sum[1] += apart.0;
+        sum[0] += in_blocks.0;
+        sum[1] += in_a_row.0;
     }
     let all = DELAYED.len() * comparisons;
     println!("| of {all} | {} | | {} | |\n", sum[0], sum[1]);
     let mut few = true;
     for (title, judged) in [
-        ("unchanged metrics, in turns", in_turns),
-        ("unchanged metrics, one after the other", apart),
+        ("unchanged metrics, alternating", alternating),
+        ("unchanged metrics, sequential", sequential),
     ] {
         let is_other = |judged: &Judged| DELAYED.iter().all(|d| d.metric != judged.metric);
         let others = |compared: Compared| Compared {
@@ -523,12 +524,12 @@ fn main() -> Result<ExitCode> {
         loaded(&mut bench, options.loaded)?;
     }
     if options.changes > 0 {
-        let (turns, right) = calibrate(&mut bench)?;
+        let (iterations, right) = calibrate(&mut bench)?;
         if !right {
-            broken.push("a change is not of the size that it should be");
+            broken.push("an injected change does not have the intended size");
         }
-        if !changed(&mut bench, options.changes, &turns)? {
-            broken.push("a change is found too rarely, or too much else is");
+        if !changed(&mut bench, options.changes, &iterations)? {
+            broken.push("too few changes are found, or too many false ones");
         }
     }
     if bench.imperfect > 0 {

@@ -182,8 +182,8 @@ fn renamed((at, element): (usize, &Value)) -> Value {
 
 /// The CPU time of this process.
 fn cpu_seconds() -> f64 {
-    let told = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    let nanoseconds = told
+    let schedstat = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let nanoseconds = schedstat
         .split(' ')
         .next()
         .and_then(|word| word.parse::<f64>().ok());
@@ -219,8 +219,8 @@ fn many_boots(bytes: usize) -> String {
 }
 
 /// Times everything that `show` does with such a log, at several sizes.
-fn whole_way() {
-    println!("\nRead, concluded and shown, nothing but results:");
+fn read_evaluate_show() {
+    println!("\nReading, evaluating and showing logs of results only:");
     println!(
         "{:20} {:>8} {:>10} {:>12}",
         "", "MB", "seconds", "peak so far"
@@ -246,7 +246,7 @@ fn whole_way() {
 
 fn main() {
     println!(
-        "A log of {:.1} GB, its results once at the start:",
+        "A log of {:.1} GB, with results only at the start:",
         LONG as f64 / 1e9
     );
     println!(
@@ -286,7 +286,7 @@ fn main() {
         println!("{:20} {only:12.0} {among:20.0}", format.name);
     }
 
-    whole_way();
+    read_evaluate_show();
 
     println!("\nDocuments, MB/s; parsing the JSON alone is the limit:");
     println!("{:20} {:>12} {:>20}", "", "all", "parsing alone");

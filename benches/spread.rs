@@ -177,7 +177,7 @@ fn run_kernmark(values: &mut Values, seed: usize) -> Result<(), Box<dyn Error>> 
             .as_array()
             .and_then(|m| m.iter().find(|m| m["id"] == operation.kernmark))
             .and_then(|m| m["median"].as_f64())
-            .ok_or_else(|| format!("kernmark has no number for {}", operation.kernmark))?;
+            .ok_or_else(|| format!("kernmark has no value for {}", operation.kernmark))?;
         values
             .entry((operation.name, TOOLS[0]))
             .or_default()
@@ -295,7 +295,7 @@ fn report(title: &str, values: &Values) {
     }
     let (ours, best) = (geometric_mean(&ours), geometric_mean(&best));
     println!(
-        "\nGeometric mean, where a spread below 0.01 % counts as 0.01 %: kernmark {:.2} %, the best peer of each operation {:.2} %; ratio {:.3}.",
+        "\nGeometric mean (a variation below 0.01 % counts as 0.01 %): kernmark {:.2} %, the best peer of each operation {:.2} %; ratio {:.3}.",
         ours * 100.0,
         best * 100.0,
         ours / best
@@ -305,10 +305,7 @@ fn report(title: &str, values: &Values) {
 fn main() -> Result<(), Box<dyn Error>> {
     let peers = build_peers()?;
     println!("Coefficient of variation of {RUNS} runs, in percent.");
-    for (title, processes) in [
-        ("As the machine is", 0),
-        ("With ten busy processes beside it", BUSY),
-    ] {
+    for (title, processes) in [("Without added load", 0), ("With ten busy processes", BUSY)] {
         let load = Load::start(processes)?;
         let mut values = Values::new();
         for run in 0..RUNS {
