@@ -10,7 +10,7 @@
 # make bench      run-to-run variation, compared with other tools; whether comparing finds changes
 #                 and nothing else, simulated and on real runs; how fast comparing and importing are
 # make doc        the documentation as a site: target/book/site/index.html
-# make catalog    doc/catalog.md, from what the agent says
+# make catalog    doc/catalog.md, from the agent's catalog
 # make clean      remove what was built
 CARGO ?= cargo
 PREFIX ?= /usr/local
@@ -19,8 +19,8 @@ built := $(or $(CARGO_TARGET_DIR),target)/release/kernmark
 PROGRAM := $(built)
 RUST_NEEDED := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-# What is installed, in which mode, and what prints it; PROGRAM_HERE runs on this machine, where
-# PROGRAM is for another.
+# PROGRAM_HERE prints the man page and the completions. It must run on this machine; PROGRAM may be
+# for another.
 PROGRAM_HERE ?= $(PROGRAM)
 bin := $(DESTDIR)$(PREFIX)/bin/kernmark
 man := $(DESTDIR)$(PREFIX)/share/man/man1/kernmark.1
@@ -31,17 +31,17 @@ zsh := $(DESTDIR)$(ZSH_COMPLETIONS)/_kernmark
 run: build
 	$(built) run
 
-# Besides what is compiled, the sources of the kernels that targets build.
+# Also downloads the sources of FreeRTOS, which a target builds.
 build: cargo
 	@CARGO=$(CARGO) targets/sources/fetch freertos-next > /dev/null || \
-		echo "The sources of FreeRTOS are not here; this Linux can be measured." >&2
+		echo "The sources of FreeRTOS could not be downloaded. This Linux can be measured without them." >&2
 	@$(CARGO) build --release --locked
 
-# An older cargo fails on the dependencies with a message that names neither.
+# An older cargo fails on a dependency, with a message that does not name cargo.
 cargo:
 	@tools/need-cargo $(RUST_NEEDED) $(CARGO)
 
-# A program that is named is there already: no cargo is needed, as for root.
+# A PROGRAM on the command line is built already, so root needs no cargo.
 install: $(if $(filter command line,$(origin PROGRAM)),,build)
 	install -d "$(dir $(bin))" "$(dir $(man))" "$(dir $(bash))" "$(dir $(fish))" "$(dir $(zsh))"
 	install -m 755 "$(PROGRAM)" "$(bin)"

@@ -13,7 +13,7 @@
 //! | [`machine`] | what the machine is, and what on it disturbs measurements |
 //! | [`target`] | where a record stream comes from: this Linux, an emulator, a board, a file |
 //! | [`measure`] | makes a run of a target |
-//! | [`statistics`] | order statistics, permutation tests |
+//! | [`statistics`] | order statistics, distributions, permutation tests, adjusted p-values |
 //! | [`import`] | the results of other tools as runs |
 //! | [`files`] | saved runs, and the published figures of other suites |
 //! | [`judge`] | what a metric costs, whether it changed, whether a gate passes |

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The commands `completions` and `complete`.
+//! The commands `completions` and `complete`: the words before the cursor in, candidates out.
 //!
 //! `completions SHELL` prints a shell's script. At each Tab the script calls `kernmark complete`
-//! with the words after `kernmark` up to the cursor; the last one is being typed and may be empty.
-//! The answer is one candidate a line, the whole word, then a tab and what it is. The line
-//! [`FILES`] says that file names fit too. Commands and options are those of [`CommandLine`]; what
-//! fits as a value follows from the value's name in the help.
+//! with the words after `kernmark` up to the cursor. The last word is incomplete and may be empty.
+//! The answer has one candidate per line: the whole word, a tab, a description. The line [`FILES`]
+//! asks the shell for file names. Commands and options come from [`CommandLine`]; the candidates
+//! for a value follow from the value's name in the help.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ use crate::target::described::{find, names};
 use crate::target::description::Description;
 use crate::target::spec::{self, Spec};
 
-/// The line that stands for file names, which the shell completes best.
+/// The line that stands for file names: the shell completes these itself.
 const FILES: &str = "<files>";
 
 /// The arguments of `completions`.
@@ -61,95 +61,95 @@ pub(super) fn completions(arguments: &Arguments) -> Outcome {
     })
 }
 
-/// Prints what fits in place of the last word.
+/// Prints the candidates for the last word.
 pub(super) fn complete(arguments: &Words) -> Outcome {
     let words = arguments.words.as_slice();
     let (typed, before) = words
         .split_last()
         .map_or(("", words), |(typed, before)| (typed.as_str(), before));
     let mut lines = String::new();
-    for fit in fits(before, typed) {
-        match &fit {
-            Fit::Word(word, about) if word.starts_with(typed) => {
+    for candidate in candidates(before, typed) {
+        match &candidate {
+            Candidate::Word(word, about) if word.starts_with(typed) => {
                 let about = about.lines().next().unwrap_or_default();
                 lines.extend([word.as_str(), "\t", about, "\n"]);
             }
-            Fit::Word(..) => {}
-            Fit::Files => lines.extend([FILES, "\n"]),
+            Candidate::Word(..) => {}
+            Candidate::Files => lines.extend([FILES, "\n"]),
         }
     }
     print(lines.as_bytes())
 }
 
-/// Something that fits; [`complete`] leaves out words that do not begin as typed.
+/// A candidate. [`complete`] drops words that do not start with what was typed.
 #[derive(Debug, PartialEq)]
-enum Fit {
-    /// A whole word, and what it is.
+enum Candidate {
+    /// A whole word and its description.
     Word(String, String),
-    /// The name of any file.
+    /// The names of files.
     Files,
 }
 
-fn word(word: impl Into<String>, about: &str) -> Fit {
-    Fit::Word(word.into(), about.to_owned())
+fn word(word: impl Into<String>, about: &str) -> Candidate {
+    Candidate::Word(word.into(), about.to_owned())
 }
 
-/// The same with a text of the help.
-fn helped(word: impl Into<String>, help: Option<&StyledStr>) -> Fit {
+/// A candidate with a text of the help as its description.
+fn helped(word: impl Into<String>, help: Option<&StyledStr>) -> Candidate {
     let about = help.map(StyledStr::to_string).unwrap_or_default();
-    Fit::Word(word.into(), about)
+    Candidate::Word(word.into(), about)
 }
 
-/// What the words before the cursor lead to.
-fn fits(before: &[String], typed: &str) -> Vec<Fit> {
+/// The candidates after these words.
+fn candidates(before: &[String], typed: &str) -> Vec<Candidate> {
     let mut root = CommandLine::command();
     root.build();
-    let mut place = Place {
+    let mut cursor = Cursor {
         command: &root,
         positionals: 0,
         open: None,
         options: true,
     };
     for word in before {
-        place.pass(word);
+        cursor.pass(word);
     }
-    let value = |arg, typed: &str| values(arg, place.command, before, typed);
-    if let Some(arg) = place.open {
+    let value = |arg, typed: &str| values(arg, cursor.command, before, typed);
+    if let Some(arg) = cursor.open {
         return value(arg, typed);
     }
-    if place.options && typed.starts_with('-') {
+    if cursor.options && typed.starts_with('-') {
         let Some((name, typed)) = typed.split_once('=') else {
-            return options(place.command);
+            return options(cursor.command);
         };
-        let behind = |fit| match fit {
-            Fit::Word(word, about) => Fit::Word(format!("{name}={word}"), about),
-            Fit::Files => Fit::Files,
+        let behind = |candidate| match candidate {
+            Candidate::Word(word, about) => Candidate::Word(format!("{name}={word}"), about),
+            Candidate::Files => Candidate::Files,
         };
-        let values = place.option(name).map(|arg| value(arg, typed));
+        let values = cursor.option(name).map(|arg| value(arg, typed));
         return values.into_iter().flatten().map(behind).collect();
     }
-    let mut fits: Vec<Fit> = shown(place.command).map(about_command).collect();
-    fits.extend(
-        place
+    let mut candidates: Vec<Candidate> = shown(cursor.command).map(about_command).collect();
+    candidates.extend(
+        cursor
             .positional()
             .into_iter()
             .flat_map(|arg| value(arg, typed)),
     );
-    fits
+    candidates
 }
 
-/// A place on the command line.
-struct Place<'a> {
+/// A position on the command line.
+struct Cursor<'a> {
     command: &'a Command,
-    /// Values that the command has got without the name of an option.
+    /// How many positional values the command has.
     positionals: usize,
     /// The option whose value comes next.
     open: Option<&'a Arg>,
-    /// Whether options may follow.
+    /// Whether options may follow: not after `--`.
     options: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Cursor<'a> {
     fn pass(&mut self, word: &str) {
         if self.open.take().is_some() {
             return;
@@ -166,7 +166,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The option of this name, `--on` or `-o`.
+    /// The option with this name, such as `--on` or `-o`.
     fn option(&self, name: &str) -> Option<&'a Arg> {
         self.command.get_arguments().find(|arg| {
             let long = arg.get_long().map(|long| format!("--{long}"));
@@ -175,7 +175,7 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// The argument that a word without an option's name belongs to; the last may have many.
+    /// The argument of the next positional value. The last argument may take several.
     fn positional(&self) -> Option<&'a Arg> {
         let many = |arg: &&Arg| matches!(arg.get_action(), ArgAction::Append);
         let all = || self.command.get_positionals();
@@ -193,11 +193,11 @@ fn shown(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|one| !one.is_hide_set())
 }
 
-fn about_command(command: &Command) -> Fit {
+fn about_command(command: &Command) -> Candidate {
     helped(command.get_name(), command.get_about())
 }
 
-fn options(command: &Command) -> Vec<Fit> {
+fn options(command: &Command) -> Vec<Candidate> {
     let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
     let named = shown.filter_map(|arg| Some((arg.get_long()?, arg)));
     named
@@ -205,13 +205,13 @@ fn options(command: &Command) -> Vec<Fit> {
         .collect()
 }
 
-/// What fits as a value of an argument.
-fn values(arg: &Arg, command: &Command, before: &[String], typed: &str) -> Vec<Fit> {
-    let fits = match arg.get_possible_values() {
+/// The candidates for a value of an argument.
+fn values(arg: &Arg, command: &Command, before: &[String], typed: &str) -> Vec<Candidate> {
+    let candidates = match arg.get_possible_values() {
         possible if possible.is_empty() => {
             let names = arg.get_value_names().unwrap_or_default();
             let kind = names.first().and_then(|name| Kind::of(name));
-            kind.map_or(Vec::new(), |kind| kind.fits(command, before, typed))
+            kind.map_or(Vec::new(), |kind| kind.candidates(command, before, typed))
         }
         possible => {
             let shown = possible.iter().filter(|one| !one.is_hide_set());
@@ -220,30 +220,30 @@ fn values(arg: &Arg, command: &Command, before: &[String], typed: &str) -> Vec<F
                 .collect()
         }
     };
-    // Of a list, the last part is being typed.
+    // In a list, only the last item is being typed.
     let start = arg
         .get_value_delimiter()
         .and_then(|delimiter| typed.rfind(delimiter))
         .map_or("", |at| &typed[..=at]);
-    let behind = |fit| match fit {
-        Fit::Word(word, about) => Fit::Word(format!("{start}{word}"), about),
-        Fit::Files => Fit::Files,
+    let behind = |candidate| match candidate {
+        Candidate::Word(word, about) => Candidate::Word(format!("{start}{word}"), about),
+        Candidate::Files => Candidate::Files,
     };
-    fits.into_iter().map(behind).collect()
+    candidates.into_iter().map(behind).collect()
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// The start of an id.
+    /// The start of a metric's id.
     Filter,
     /// The id of a metric.
     Id,
     /// What `--on` takes.
     Target,
-    /// A target, or with `--on` a variant of that.
+    /// A target; with `--on`, a variant of that target.
     Side,
-    /// A variant of what `--on` names.
+    /// A variant of the target of `--on`.
     Variant,
     /// A file.
     File,
@@ -252,12 +252,12 @@ enum Kind {
     /// Published figures.
     Reference,
     Quantity,
-    /// Nothing that could be listed.
+    /// Numbers and other values without candidates.
     Free,
 }
 
 impl Kind {
-    /// What the name of a value in the help says that it is.
+    /// The kind of a value, by its name in the help.
     fn of(name: &str) -> Option<Self> {
         Some(match name {
             "FILTER" => Kind::Filter,
@@ -274,7 +274,7 @@ impl Kind {
         })
     }
 
-    fn fits(self, command: &Command, before: &[String], typed: &str) -> Vec<Fit> {
+    fn candidates(self, command: &Command, before: &[String], typed: &str) -> Vec<Candidate> {
         match self {
             Kind::Filter if on(before).iter().any(|on| on != "linux") => operations(),
             Kind::Filter | Kind::Id => ids(),
@@ -285,18 +285,18 @@ impl Kind {
                 None => Vec::new(),
             },
             Kind::File if ["show", "explain"].contains(&command.get_name()) => {
-                Kind::Run.fits(command, before, typed)
+                Kind::Run.candidates(command, before, typed)
             }
-            Kind::File => vec![Fit::Files],
+            Kind::File => vec![Candidate::Files],
             Kind::Run => {
-                let mut fits = vec![Fit::Files];
-                // Before that is wanted, they would only hide the files.
+                let mut candidates = vec![Candidate::Files];
+                // Without the prefix, the datasets would bury the files.
                 if typed.starts_with("reference:") {
-                    fits.extend(datasets());
+                    candidates.extend(datasets());
                 } else if !typed.is_empty() {
-                    fits.push(word("reference:", "published figures"));
+                    candidates.push(word("reference:", "published figures"));
                 }
-                fits
+                candidates
             }
             Kind::Reference => datasets(),
             Kind::Quantity => Quantity::ALL.map(|one| word(one.name(), "")).into(),
@@ -313,60 +313,60 @@ fn on(before: &[String]) -> Vec<String> {
     next.chain(joined).map(str::to_owned).collect()
 }
 
-/// The metrics of this Linux, which its agent lists at once. Where it cannot, there are none.
-fn ids() -> Vec<Fit> {
+/// The metrics of this Linux, listed by its agent; none if the agent cannot run.
+fn ids() -> Vec<Candidate> {
     let catalog = interrupt().and_then(|interrupt| read_catalog(&Spec::Linux, &interrupt));
     let entries = catalog.ok().flatten().map(|catalog| catalog.entries);
-    let fit = |entry: Entry| word(entry.metric, &entry.about);
-    entries.into_iter().flatten().map(fit).collect()
+    let candidate = |entry: Entry| word(entry.metric, &entry.about);
+    entries.into_iter().flatten().map(candidate).collect()
 }
 
-/// Objects with their operations. Those of other kernels have the same names, but to list the
-/// whole ids the agent would have to be built.
-fn operations() -> Vec<Fit> {
+/// Objects with their operations. Other kernels use the same names. Listing their whole ids would
+/// need a build of their agent.
+fn operations() -> Vec<Candidate> {
     let ids = ids();
     let starts: BTreeSet<String> = ids
         .into_iter()
-        .filter_map(|fit| match fit {
-            Fit::Word(id, _) => Some(id.split('.').take(2).collect::<Vec<_>>().join(".")),
-            Fit::Files => None,
+        .filter_map(|candidate| match candidate {
+            Candidate::Word(id, _) => Some(id.split('.').take(2).collect::<Vec<_>>().join(".")),
+            Candidate::Files => None,
         })
         .collect();
     starts.into_iter().map(|start| word(start, "")).collect()
 }
 
-/// What `--on` takes: names with their boards, then what can be said of them.
-fn targets(typed: &str) -> Vec<Fit> {
+/// The values of `--on`: targets and their boards, then variants and options of a target.
+fn targets(typed: &str) -> Vec<Candidate> {
     let path = typed.contains('/') && !typed.contains([':', ',']);
-    let mut fits = vec![
+    let mut candidates = vec![
         word("linux", "this machine"),
         word("serial:", "records from a serial line"),
         word("exec:", "records that a command prints"),
         word("file:", "records in a file"),
     ];
     if path || typed.starts_with("file:") || typed.starts_with("serial:") {
-        fits.push(Fit::Files);
+        candidates.push(Candidate::Files);
     }
     let Some((stem, _)) = typed.rsplit_once(',') else {
         for name in names() {
             if let Some(description) = description(&name) {
-                fits.push(word(&name, &description.about));
+                candidates.push(word(&name, &description.about));
                 for (board, it) in &description.boards {
-                    fits.push(word(format!("{name}:{board}"), &it.about));
+                    candidates.push(word(format!("{name}:{board}"), &it.about));
                 }
             }
         }
-        return fits;
+        return candidates;
     };
     let Some(description) = description(stem) else {
-        return fits;
+        return candidates;
     };
     let last = &typed[stem.len() + 1..];
     let behind = |text: &str, about: &str| word(format!("{stem},{text}"), about);
     if let Some(variants) = last.strip_prefix("variant=") {
         let start = variants.rfind('+').map_or("", |at| &variants[..=at]);
         let variants = variants_of(&description, stem);
-        fits.extend(
+        candidates.extend(
             variants
                 .iter()
                 .map(|(name, about)| behind(&format!("variant={start}{name}"), about)),
@@ -377,42 +377,42 @@ fn targets(typed: &str) -> Vec<Fit> {
             .get(name)
             .and_then(|option| option.values.clone());
         let values = values.unwrap_or_default();
-        fits.extend(
+        candidates.extend(
             values
                 .iter()
                 .map(|value| behind(&format!("{name}={value}"), "")),
         );
     } else {
         if !description.variants.is_empty() {
-            fits.push(behind("variant=", "one of its variants, or several: A+B"));
+            candidates.push(behind("variant=", "one of its variants, or several: A+B"));
         }
         let options = description.options.iter();
-        fits.extend(options.map(|(name, option)| behind(&format!("{name}="), &option.about)));
-        fits.push(behind("serial=", "the serial line of its board"));
-        fits.push(behind("baud=", "the baud rate of that line"));
+        candidates.extend(options.map(|(name, option)| behind(&format!("{name}="), &option.about)));
+        candidates.push(behind("serial=", "the serial line of its board"));
+        candidates.push(behind("baud=", "the baud rate of that line"));
     }
-    fits
+    candidates
 }
 
 /// Variants and options of a target, as `ab` and `matrix` take them.
-fn changes(target: &str) -> Vec<Fit> {
+fn changes(target: &str) -> Vec<Candidate> {
     let Some(description) = description(target) else {
         return Vec::new();
     };
-    let mut fits = vec![word(spec::DEFAULT, "nothing is changed")];
+    let mut candidates = vec![word(spec::DEFAULT, "nothing is changed")];
     for (name, about) in variants_of(&description, target) {
-        fits.push(word(name, &about));
+        candidates.push(word(name, &about));
     }
     for (name, option) in &description.options {
-        fits.push(word(format!("{name}="), &option.about));
+        candidates.push(word(format!("{name}="), &option.about));
         for value in option.values.iter().flatten() {
-            fits.push(word(format!("{name}={value}"), &option.about));
+            candidates.push(word(format!("{name}={value}"), &option.about));
         }
     }
-    fits
+    candidates
 }
 
-/// The description that a `--on` names, if it does.
+/// The description of a target, if it has one.
 fn description(target: &str) -> Option<Description> {
     match target.parse().ok()? {
         Spec::Described(choice) => Some(find(&choice.target).ok()?.description),
@@ -437,25 +437,28 @@ fn variants_of(description: &Description, target: &str) -> Vec<(String, String)>
         .collect()
 }
 
-fn datasets() -> Vec<Fit> {
+fn datasets() -> Vec<Candidate> {
     let datasets = reference::datasets().unwrap_or_default();
-    let fit = |one: reference::Dataset| word(one.reference().to_string(), &one.system);
-    datasets.into_iter().map(fit).collect()
+    let candidate = |one: reference::Dataset| word(one.reference().to_string(), &one.system);
+    datasets.into_iter().map(candidate).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The words that fit the last one of a line, without what they are.
+    /// The candidates for the last word of a line, without descriptions.
     fn offered(line: &str) -> Vec<String> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let (typed, before) = words.split_last().unwrap();
-        let fits = fits(before, typed).into_iter().map(|fit| match fit {
-            Fit::Word(word, _) => word,
-            Fit::Files => FILES.to_owned(),
-        });
-        fits.filter(|word| word == FILES || word.starts_with(typed.as_str()))
+        let candidates = candidates(before, typed)
+            .into_iter()
+            .map(|candidate| match candidate {
+                Candidate::Word(word, _) => word,
+                Candidate::Files => FILES.to_owned(),
+            });
+        candidates
+            .filter(|word| word == FILES || word.starts_with(typed.as_str()))
             .collect()
     }
 
@@ -508,7 +511,7 @@ mod tests {
             offered("run --on freertos:m4,variant=O2+u"),
             ["freertos:m4,variant=O2+userspace"]
         );
-        // Its processor has no MPU.
+        // The processor of this board has no MPU.
         assert_eq!(offered("run --on freertos:virt,variant=u"), [""; 0]);
         assert_eq!(
             offered("run --on linux-vm,kernel=r"),

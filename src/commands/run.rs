@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command `run`: makes a run of a target, saves it and shows it.
+//! The command `run`: measures a target, saves the run and shows it.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -80,7 +80,7 @@ pub struct Arguments {
     pub case_timeout: Option<Duration>,
 }
 
-/// Least time that a batched sample lasts on Linux, twice over, in nanoseconds.
+/// Twice the shortest duration of a batched sample on Linux, in nanoseconds.
 const EPOCH_NS: u32 = 20_000;
 
 /// Measures a target, saves the run and shows it.
@@ -113,7 +113,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     if !made.is_lost {
         report_interrupted_runs();
     }
-    // Only now: a run that the format cannot hold has been saved all the same.
+    // Reported only now: even if the format cannot hold the run, it has been saved.
     text?;
     let metrics = made.run.metrics.iter().map(|metric| &metric.id);
     let entries = made.run.catalog.iter().map(|entry| &entry.metric);
@@ -273,9 +273,9 @@ impl Prepared<'_> {
 
 pub(super) fn plan(target: &ResolvedTarget, arguments: &Arguments) -> Plan {
     let (runs, samples, seconds) = match (target, arguments.check, arguments.effort.quick) {
-        // Three, so that what one stray interrupt spoils is not taken for a fault of the port.
+        // Three replicates, so that one stray interrupt does not look like a fault of the port.
         (ResolvedTarget::Linux, true, _) => (3, 20, 10.0),
-        // One more than an interval needs, so that a replicate that is lost does not cost it.
+        // One more than an interval needs, because a replicate may be lost.
         (ResolvedTarget::Linux, _, true) => (7, 100, 4.2),
         (ResolvedTarget::Linux, _, _) => (10, 500, 25.0),
         (ResolvedTarget::Described(plan), true, _) => match plan.chosen.unit {
@@ -323,7 +323,7 @@ fn linux_settings(arguments: &Arguments) -> Vec<(&'static str, String)> {
     settings
 }
 
-/// What the tool adds to what is known of the target: when, and how it was asked to measure.
+/// Facts about the run: when it started and how it was measured.
 fn run_facts(
     arguments: &Arguments,
     plan: &Plan,
@@ -332,7 +332,7 @@ fn run_facts(
 ) -> Vec<Fact> {
     let started = humantime::format_rfc3339_seconds(started).to_string();
     let mut facts = vec![Fact::new("started", started)];
-    // Elsewhere the order of the cases is not chosen.
+    // Only this Linux measures the cases in an order of our choice.
     if target.kind == Kind::Linux {
         facts.push(Fact::new("seed", plan.seed.to_string()));
     }
