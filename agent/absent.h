@@ -20,7 +20,7 @@ struct port_thread {
 	char absent;
 };
 
-static inline int port_thread_create(struct port_thread *t,
+KM_INLINE int port_thread_create(struct port_thread *t,
 				     void (*body)(struct km_run *r),
 				     struct km_run *r)
 {
@@ -28,31 +28,31 @@ static inline int port_thread_create(struct port_thread *t,
 	__builtin_trap();
 }
 
-static inline int port_thread_start(struct port_thread *t)
+KM_INLINE int port_thread_start(struct port_thread *t)
 {
 	(void)t;
 	__builtin_trap();
 }
 
-static inline void port_thread_suspend(struct port_thread *t)
+KM_INLINE void port_thread_suspend(struct port_thread *t)
 {
 	(void)t;
 	__builtin_trap();
 }
 
-static inline void port_thread_resume(struct port_thread *t)
+KM_INLINE void port_thread_resume(struct port_thread *t)
 {
 	(void)t;
 	__builtin_trap();
 }
 
-static inline void port_thread_reap(struct port_thread *t)
+KM_INLINE void port_thread_reap(struct port_thread *t)
 {
 	(void)t;
 	__builtin_trap();
 }
 
-static inline void port_yield(void)
+KM_INLINE void port_yield(void)
 {
 	__builtin_trap();
 }
@@ -61,7 +61,7 @@ static inline void port_yield(void)
 #if !(PORT_HAS & KM_ABORT)
 #define PORT_VIA_ABORT PORT_VIA_ABSENT
 
-static inline void port_thread_abort(struct port_thread *t)
+KM_INLINE void port_thread_abort(struct port_thread *t)
 {
 	(void)t;
 	__builtin_trap();
@@ -75,19 +75,19 @@ struct port_sem {
 	char absent;
 };
 
-static inline void port_sem_init(struct port_sem *s, unsigned int count)
+KM_INLINE void port_sem_init(struct port_sem *s, unsigned int count)
 {
 	(void)s, (void)count;
 	__builtin_trap();
 }
 
-static inline void port_sem_take(struct port_sem *s)
+KM_INLINE void port_sem_take(struct port_sem *s)
 {
 	(void)s;
 	__builtin_trap();
 }
 
-static inline void port_sem_give(struct port_sem *s)
+KM_INLINE void port_sem_give(struct port_sem *s)
 {
 	(void)s;
 	__builtin_trap();
@@ -103,20 +103,20 @@ struct port_mutex {
 	char absent;
 };
 
-static inline void port_mutex_init(struct port_mutex *m,
+KM_INLINE void port_mutex_init(struct port_mutex *m,
 				   enum port_mutex_kind kind)
 {
 	(void)m, (void)kind;
 	__builtin_trap();
 }
 
-static inline void port_mutex_lock(struct port_mutex *m)
+KM_INLINE void port_mutex_lock(struct port_mutex *m)
 {
 	(void)m;
 	__builtin_trap();
 }
 
-static inline void port_mutex_unlock(struct port_mutex *m)
+KM_INLINE void port_mutex_unlock(struct port_mutex *m)
 {
 	(void)m;
 	__builtin_trap();
@@ -130,25 +130,25 @@ struct port_cond {
 	char absent;
 };
 
-static inline void port_cond_init(struct port_cond *c)
+KM_INLINE void port_cond_init(struct port_cond *c)
 {
 	(void)c;
 	__builtin_trap();
 }
 
-static inline void port_cond_wait(struct port_cond *c, struct port_mutex *m)
+KM_INLINE void port_cond_wait(struct port_cond *c, struct port_mutex *m)
 {
 	(void)c, (void)m;
 	__builtin_trap();
 }
 
-static inline void port_cond_signal(struct port_cond *c)
+KM_INLINE void port_cond_signal(struct port_cond *c)
 {
 	(void)c;
 	__builtin_trap();
 }
 
-static inline void port_cond_broadcast(struct port_cond *c)
+KM_INLINE void port_cond_broadcast(struct port_cond *c)
 {
 	(void)c;
 	__builtin_trap();
@@ -158,13 +158,13 @@ static inline void port_cond_broadcast(struct port_cond *c)
 #if !(PORT_HAS & KM_HEAP)
 #define PORT_VIA_HEAP PORT_VIA_ABSENT
 
-static inline void *port_malloc(size_t size)
+KM_INLINE void *port_malloc(size_t size)
 {
 	(void)size;
 	__builtin_trap();
 }
 
-static inline void port_free(void *p)
+KM_INLINE void port_free(void *p)
 {
 	(void)p;
 	__builtin_trap();
@@ -182,31 +182,31 @@ struct port_queue {
 	char absent;
 };
 
-static inline void port_queue_init(struct port_queue *q)
+KM_INLINE void port_queue_init(struct port_queue *q)
 {
 	(void)q;
 	__builtin_trap();
 }
 
-static inline void port_fifo_put(struct port_queue *q, struct port_item *item)
+KM_INLINE void port_fifo_put(struct port_queue *q, struct port_item *item)
 {
 	(void)q, (void)item;
 	__builtin_trap();
 }
 
-static inline void port_lifo_put(struct port_queue *q, struct port_item *item)
+KM_INLINE void port_lifo_put(struct port_queue *q, struct port_item *item)
 {
 	(void)q, (void)item;
 	__builtin_trap();
 }
 
-static inline struct port_item *port_fifo_get(struct port_queue *q)
+KM_INLINE struct port_item *port_fifo_get(struct port_queue *q)
 {
 	(void)q;
 	__builtin_trap();
 }
 
-static inline struct port_item *port_lifo_get(struct port_queue *q)
+KM_INLINE struct port_item *port_lifo_get(struct port_queue *q)
 {
 	(void)q;
 	__builtin_trap();
@@ -220,20 +220,20 @@ struct port_stack {
 	char absent;
 };
 
-static inline void port_stack_init(struct port_stack *s, uintptr_t *word,
+KM_INLINE void port_stack_init(struct port_stack *s, uintptr_t *word,
 				   uint32_t size)
 {
 	(void)s, (void)word, (void)size;
 	__builtin_trap();
 }
 
-static inline void port_stack_push(struct port_stack *s, uintptr_t word)
+KM_INLINE void port_stack_push(struct port_stack *s, uintptr_t word)
 {
 	(void)s, (void)word;
 	__builtin_trap();
 }
 
-static inline uintptr_t port_stack_pop(struct port_stack *s)
+KM_INLINE uintptr_t port_stack_pop(struct port_stack *s)
 {
 	(void)s;
 	__builtin_trap();
@@ -247,31 +247,31 @@ struct port_events {
 	char absent;
 };
 
-static inline void port_events_init(struct port_events *e)
+KM_INLINE void port_events_init(struct port_events *e)
 {
 	(void)e;
 	__builtin_trap();
 }
 
-static inline void port_events_post(struct port_events *e, uint32_t bits)
+KM_INLINE void port_events_post(struct port_events *e, uint32_t bits)
 {
 	(void)e, (void)bits;
 	__builtin_trap();
 }
 
-static inline void port_events_set(struct port_events *e, uint32_t bits)
+KM_INLINE void port_events_set(struct port_events *e, uint32_t bits)
 {
 	(void)e, (void)bits;
 	__builtin_trap();
 }
 
-static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
+KM_INLINE uint32_t port_events_wait(struct port_events *e, uint32_t bits)
 {
 	(void)e, (void)bits;
 	__builtin_trap();
 }
 
-static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
+KM_INLINE uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
 {
 	(void)e, (void)bits;
 	__builtin_trap();
@@ -285,25 +285,25 @@ struct port_irq {
 	volatile port_ticks at;
 };
 
-static inline const char *port_irq_attach(struct port_irq *irq)
+KM_INLINE const char *port_irq_attach(struct port_irq *irq)
 {
 	(void)irq;
 	__builtin_trap();
 }
 
-static inline void port_irq_detach(struct port_irq *irq)
+KM_INLINE void port_irq_detach(struct port_irq *irq)
 {
 	(void)irq;
 	__builtin_trap();
 }
 
-static inline port_ticks port_irq_raise(struct port_irq *irq)
+KM_INLINE port_ticks port_irq_raise(struct port_irq *irq)
 {
 	(void)irq;
 	__builtin_trap();
 }
 
-static inline uint32_t port_irq_wait(struct port_irq *irq)
+KM_INLINE uint32_t port_irq_wait(struct port_irq *irq)
 {
 	(void)irq;
 	__builtin_trap();

@@ -33,6 +33,7 @@
 
 struct km_run;
 
+#include "inline.h"
 #include "port.h"
 
 #if !(PORT_HAS & (KM_USER | KM_KERNEL))
@@ -120,13 +121,13 @@ void port_count(struct km_counts *until_now);
 	for (uint32_t km_repeat = 0; km_repeat < (r)->batch; km_repeat++)
 
 /* Takes stamp i of the sample. Stamps are numbered in order of time. */
-static inline void stamp(struct km_run *r, uint32_t i)
+KM_INLINE void stamp(struct km_run *r, uint32_t i)
 {
 	r->row[i] = port_now();
 }
 
 /* Ends the sample. Exactly one thread of a benchmark calls this. */
-static inline void record(struct km_run *r)
+KM_INLINE void record(struct km_run *r)
 {
 	r->row += r->stamps;
 	r->left--;
@@ -136,7 +137,7 @@ static inline void record(struct km_run *r)
 }
 
 /* Counts a failed check of a result. Keep it off the timed path. */
-static inline void check(struct km_run *r, bool right)
+KM_INLINE void check(struct km_run *r, bool right)
 {
 	if (!right)
 		r->wrong++;

@@ -9,8 +9,6 @@
 
 #include "kernmark.h"
 
-#define queue_body static inline __attribute__((always_inline))
-
 /* A queueing order: how items are put and got. */
 struct queue_order {
 	void (*put)(struct port_queue *q, struct port_item *item);
@@ -51,7 +49,7 @@ static const char *queue_on_heap(struct km_run *r)
 }
 
 /* Whether the items of a sample came out in the right order. */
-queue_body bool queue_in_order(const struct km_run *r, struct queue_order o)
+KM_INLINE bool queue_in_order(const struct km_run *r, struct queue_order o)
 {
 	bool right = true;
 
@@ -60,7 +58,7 @@ queue_body bool queue_in_order(const struct km_run *r, struct queue_order o)
 	return right;
 }
 
-queue_body void queue_put_get(struct km_run *r, struct queue_order o)
+KM_INLINE void queue_put_get(struct km_run *r, struct queue_order o)
 {
 	for_each_sample(r) {
 		struct port_item *item = items;
@@ -83,7 +81,7 @@ queue_body void queue_put_get(struct km_run *r, struct queue_order o)
  * `own` itself, without data. That counts as a wrong result, but nobody waits
  * forever.
  */
-queue_body void queue_alloc_put(struct queue_order o, struct port_item *own)
+KM_INLINE void queue_alloc_put(struct queue_order o, struct port_item *own)
 {
 	struct port_item *item = port_malloc(sizeof(*item));
 
@@ -96,7 +94,7 @@ queue_body void queue_alloc_put(struct queue_order o, struct port_item *own)
 	o.put(&queue, item);
 }
 
-queue_body void *queue_get_free(struct queue_order o)
+KM_INLINE void *queue_get_free(struct queue_order o)
 {
 	struct port_item *item = o.get(&queue);
 	void *data = item->data;
@@ -106,7 +104,7 @@ queue_body void *queue_get_free(struct queue_order o)
 	return data;
 }
 
-queue_body void queue_alloc_put_get_free(struct km_run *r, struct queue_order o)
+KM_INLINE void queue_alloc_put_get_free(struct km_run *r, struct queue_order o)
 {
 	for_each_sample(r) {
 		struct port_item *own = items;
@@ -124,7 +122,7 @@ queue_body void queue_alloc_put_get_free(struct km_run *r, struct queue_order o)
 	}
 }
 
-queue_body void queue_getter(struct km_run *r, struct queue_order o)
+KM_INLINE void queue_getter(struct km_run *r, struct queue_order o)
 {
 	for_each_sample(r) {
 		struct port_item *item;
@@ -137,7 +135,7 @@ queue_body void queue_getter(struct km_run *r, struct queue_order o)
 	}
 }
 
-queue_body void queue_putter(struct km_run *r, struct queue_order o)
+KM_INLINE void queue_putter(struct km_run *r, struct queue_order o)
 {
 	for_each_sample(r) {
 		struct port_item *item = &items[km_sample % PORT_OBJECTS];
@@ -147,7 +145,7 @@ queue_body void queue_putter(struct km_run *r, struct queue_order o)
 	}
 }
 
-queue_body void queue_free_getter(struct km_run *r, struct queue_order o)
+KM_INLINE void queue_free_getter(struct km_run *r, struct queue_order o)
 {
 	for_each_sample(r) {
 		void *data;
@@ -160,7 +158,7 @@ queue_body void queue_free_getter(struct km_run *r, struct queue_order o)
 	}
 }
 
-queue_body void queue_alloc_putter(struct km_run *r, struct queue_order o)
+KM_INLINE void queue_alloc_putter(struct km_run *r, struct queue_order o)
 {
 	for_each_sample(r) {
 		struct port_item *own = &items[km_sample % PORT_OBJECTS];

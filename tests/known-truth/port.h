@@ -14,7 +14,7 @@ typedef uint32_t port_ticks;
 #define PORT_THREADS 1
 #define PORT_CLOCK "tsc"
 
-static inline port_ticks port_now(void)
+KM_INLINE port_ticks port_now(void)
 {
 	port_ticks low, high;
 

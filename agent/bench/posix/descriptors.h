@@ -25,7 +25,7 @@
  * The body of a benchmark that creates objects and closes them. make() stores
  * `width` descriptors (1 or 2, a constant). It returns 0, or -1 if it fails.
  */
-static inline __attribute__((always_inline)) void
+KM_INLINE void
 make_and_close(struct km_run *r, int (*make)(int *fd), uint32_t width)
 {
 	static int made[DESCRIPTORS_BATCH * 2];
@@ -67,7 +67,7 @@ static inline void close_ends(const struct ends *e)
  * Writes r->batch messages of r->argument bytes. Returns whether all went
  * whole.
  */
-static inline __attribute__((always_inline)) bool
+KM_INLINE bool
 write_all(const struct km_run *r, const struct ends *e, const char *message)
 {
 	bool right = true;
@@ -79,7 +79,7 @@ write_all(const struct km_run *r, const struct ends *e, const char *message)
 }
 
 /* Reads r->batch messages of r->argument bytes. Returns the bytes received. */
-static inline __attribute__((always_inline)) port_ticks
+KM_INLINE port_ticks
 read_all(const struct km_run *r, const struct ends *e, char *message)
 {
 	port_ticks bytes = 0;

@@ -29,7 +29,7 @@ static const char *setup(struct km_run *r)
 	return NULL;
 }
 
-static inline long futex(uint32_t *at, int op, uint32_t value)
+KM_INLINE long futex(uint32_t *at, int op, uint32_t value)
 {
 	return syscall(SYS_futex, at, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 }
@@ -50,7 +50,7 @@ static const char *setup_inherit(struct km_run *r)
  * A lock with three states: free, held, held with waiters. Without waiters, it
  * does not call the kernel.
  */
-static inline void lock(uint32_t *l)
+KM_INLINE void lock(uint32_t *l)
 {
 	uint32_t was = 0;
 
@@ -61,7 +61,7 @@ static inline void lock(uint32_t *l)
 		futex(l, FUTEX_WAIT, 2);
 }
 
-static inline void unlock(uint32_t *l)
+KM_INLINE void unlock(uint32_t *l)
 {
 	if (__atomic_exchange_n(l, 0, __ATOMIC_RELEASE) == 2)
 		futex(l, FUTEX_WAKE, 1);

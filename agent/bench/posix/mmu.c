@@ -42,7 +42,7 @@ static void close_pages(struct km_run *r)
 	close(memory);
 }
 
-static inline char *map(uint32_t n, int flags)
+KM_INLINE char *map(uint32_t n, int flags)
 {
 	return mmap(NULL, n * page, PROT_READ | PROT_WRITE, MAP_SHARED | flags,
 		    memory, 0);
@@ -94,7 +94,7 @@ static void map_unmap(struct km_run *r)
  * Writes, because reading a page in the cache may map its neighbours too.
  * Returns false and touches nothing if there is no mapping.
  */
-static inline bool touch(char *at, uint32_t n)
+KM_INLINE bool touch(char *at, uint32_t n)
 {
 	if (at == MAP_FAILED)
 		return false;
@@ -104,7 +104,7 @@ static inline bool touch(char *at, uint32_t n)
 }
 
 /* Reads. The kernel decides how many other pages a fault maps. */
-static inline bool look(const char *at, uint32_t n)
+KM_INLINE bool look(const char *at, uint32_t n)
 {
 	if (at == MAP_FAILED)
 		return false;

@@ -125,12 +125,12 @@ static const char *reachable(struct km_run *r)
 	return wrong;
 }
 
-ALWAYS_INLINE bool wire_send(enum side from, uint64_t number)
+KM_INLINE bool wire_send(enum side from, uint64_t number)
 {
 	return send(wire[from].out, &number, sizeof(number), 0) == sizeof(number);
 }
 
-ALWAYS_INLINE bool wire_receive(enum side at, uint64_t *number)
+KM_INLINE bool wire_receive(enum side at, uint64_t *number)
 {
 	return recv(wire[at].in, number, sizeof(*number), 0) == sizeof(*number);
 }

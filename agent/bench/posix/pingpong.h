@@ -38,7 +38,7 @@ static inline void cut_wires(struct wire *wire)
 }
 
 /* Reads n bytes, in pieces if necessary. */
-ALWAYS_INLINE bool read_all(int fd, void *to, size_t n)
+KM_INLINE bool read_all(int fd, void *to, size_t n)
 {
 	size_t done = 0;
 
@@ -52,12 +52,12 @@ ALWAYS_INLINE bool read_all(int fd, void *to, size_t n)
 	return true;
 }
 
-ALWAYS_INLINE bool write_all(int fd, const void *from, size_t n)
+KM_INLINE bool write_all(int fd, const void *from, size_t n)
 {
 	return write(fd, from, n) == (ssize_t)n;
 }
 
-ALWAYS_INLINE void ask(struct km_run *r, bool (*tell)(enum side, uint64_t),
+KM_INLINE void ask(struct km_run *r, bool (*tell)(enum side, uint64_t),
 		       bool (*hear)(enum side, uint64_t *))
 {
 	uint64_t number = 2;
@@ -79,7 +79,7 @@ ALWAYS_INLINE void ask(struct km_run *r, bool (*tell)(enum side, uint64_t),
 /*
  * If a receive fails, there is no answer to send, and the asker waits forever.
  */
-ALWAYS_INLINE void answer(struct km_run *r, bool (*tell)(enum side, uint64_t),
+KM_INLINE void answer(struct km_run *r, bool (*tell)(enum side, uint64_t),
 			  bool (*hear)(enum side, uint64_t *))
 {
 	uint64_t number = 0;

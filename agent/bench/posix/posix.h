@@ -8,12 +8,6 @@
 #include <string.h>
 
 /*
- * For code between stamps that takes functions as parameters. They are
- * constants, so the compiler inlines them and no indirect call is timed.
- */
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-/*
  * Returns why a setup failed: what failed, and the text of errno. The string is
  * valid until the next call.
  */

@@ -72,12 +72,12 @@ static const char *pipes(struct km_run *r)
 }
 
 /* Pipes and event counters both carry eight bytes. */
-ALWAYS_INLINE bool wire_send(enum side from, uint64_t number)
+KM_INLINE bool wire_send(enum side from, uint64_t number)
 {
 	return write_all(wire[from].out, &number, sizeof(number));
 }
 
-ALWAYS_INLINE bool wire_receive(enum side at, uint64_t *number)
+KM_INLINE bool wire_receive(enum side at, uint64_t *number)
 {
 	return read_all(wire[at].in, number, sizeof(*number));
 }
@@ -187,7 +187,7 @@ struct call {
 
 static uint64_t transaction;
 
-ALWAYS_INLINE bool call_send(enum side from, uint64_t number)
+KM_INLINE bool call_send(enum side from, uint64_t number)
 {
 	struct call c = { .transaction = number & ~1ull, .number = number };
 	struct iovec part = { &c, sizeof(c) };
@@ -198,7 +198,7 @@ ALWAYS_INLINE bool call_send(enum side from, uint64_t number)
 	return sendmsg(wire[from].out, &m, 0) == sizeof(c);
 }
 
-ALWAYS_INLINE bool call_receive(enum side at, uint64_t *number)
+KM_INLINE bool call_receive(enum side at, uint64_t *number)
 {
 	struct call c;
 	struct iovec part = { &c, sizeof(c) };
@@ -251,7 +251,7 @@ static const char *polled_counters(struct km_run *r)
 	return wrong ? wrong : pollers();
 }
 
-ALWAYS_INLINE bool polled_receive(enum side at, uint64_t *number)
+KM_INLINE bool polled_receive(enum side at, uint64_t *number)
 {
 	struct epoll_event e;
 
@@ -281,7 +281,7 @@ struct header {
 #define RPC_ADD_ONE 0x41dd0001u
 #define RPC_BODY 16
 
-ALWAYS_INLINE bool rpc_send(enum side from, uint64_t number)
+KM_INLINE bool rpc_send(enum side from, uint64_t number)
 {
 	const struct header h = { RPC_BODY, (uint32_t)number & ~1u, RPC_ADD_ONE };
 	unsigned char message[sizeof(h) + RPC_BODY] = { 0 };
@@ -293,7 +293,7 @@ ALWAYS_INLINE bool rpc_send(enum side from, uint64_t number)
 	return write_all(wire[from].out, message, sizeof(message));
 }
 
-ALWAYS_INLINE bool rpc_receive(enum side at, uint64_t *number)
+KM_INLINE bool rpc_receive(enum side at, uint64_t *number)
 {
 	unsigned char body[RPC_BODY];
 	struct header h;
@@ -337,7 +337,7 @@ static long futex(uint32_t *word, int op, uint32_t value)
 }
 
 /* Side `from` fills the box of the other side. */
-ALWAYS_INLINE bool put(enum side from, uint64_t number, int scope)
+KM_INLINE bool put(enum side from, uint64_t number, int scope)
 {
 	struct box *b = &box[!from];
 
@@ -346,7 +346,7 @@ ALWAYS_INLINE bool put(enum side from, uint64_t number, int scope)
 	return futex(&b->full, FUTEX_WAKE | scope, 1) >= 0;
 }
 
-ALWAYS_INLINE bool get(enum side at, uint64_t *number, int scope)
+KM_INLINE bool get(enum side at, uint64_t *number, int scope)
 {
 	struct box *b = &box[at];
 
@@ -356,22 +356,22 @@ ALWAYS_INLINE bool get(enum side at, uint64_t *number, int scope)
 	return true;
 }
 
-ALWAYS_INLINE bool private_put(enum side from, uint64_t number)
+KM_INLINE bool private_put(enum side from, uint64_t number)
 {
 	return put(from, number, FUTEX_PRIVATE_FLAG);
 }
 
-ALWAYS_INLINE bool private_get(enum side at, uint64_t *number)
+KM_INLINE bool private_get(enum side at, uint64_t *number)
 {
 	return get(at, number, FUTEX_PRIVATE_FLAG);
 }
 
-ALWAYS_INLINE bool shared_put(enum side from, uint64_t number)
+KM_INLINE bool shared_put(enum side from, uint64_t number)
 {
 	return put(from, number, 0);
 }
 
-ALWAYS_INLINE bool shared_get(enum side at, uint64_t *number)
+KM_INLINE bool shared_get(enum side at, uint64_t *number)
 {
 	return get(at, number, 0);
 }
@@ -428,7 +428,7 @@ static const char *shared_conditions(struct km_run *r)
 }
 
 /* Signals without holding the mutex, because the other side locks it first. */
-ALWAYS_INLINE bool cond_send(enum side from, uint64_t number)
+KM_INLINE bool cond_send(enum side from, uint64_t number)
 {
 	struct box *b = &box[!from];
 
@@ -439,7 +439,7 @@ ALWAYS_INLINE bool cond_send(enum side from, uint64_t number)
 	return !pthread_cond_signal(&b->cond);
 }
 
-ALWAYS_INLINE bool cond_receive(enum side at, uint64_t *number)
+KM_INLINE bool cond_receive(enum side at, uint64_t *number)
 {
 	struct box *b = &box[at];
 
@@ -488,7 +488,7 @@ static void meet(enum side me)
 		futex(&other->thread, FUTEX_WAIT, 0);
 }
 
-ALWAYS_INLINE bool signal_send(enum side from, uint64_t number)
+KM_INLINE bool signal_send(enum side from, uint64_t number)
 {
 	siginfo_t info = { .si_code = SI_QUEUE };
 
@@ -497,7 +497,7 @@ ALWAYS_INLINE bool signal_send(enum side from, uint64_t number)
 			box[!from].thread, SIGRTMIN, &info);
 }
 
-ALWAYS_INLINE bool signal_receive(enum side at, uint64_t *number)
+KM_INLINE bool signal_receive(enum side at, uint64_t *number)
 {
 	const sigset_t set = only_signal();
 	siginfo_t info;

@@ -19,7 +19,7 @@ static void check_clock(struct km_run *r, bool right, struct timespec *last,
 	*last = *t;
 }
 
-static inline __attribute__((always_inline)) void
+KM_INLINE void
 by_library(struct km_run *r, clockid_t clock)
 {
 	struct timespec last = { 0 }, t = { 0 };
@@ -36,7 +36,7 @@ by_library(struct km_run *r, clockid_t clock)
 	}
 }
 
-static inline __attribute__((always_inline)) void
+KM_INLINE void
 by_kernel(struct km_run *r, clockid_t clock)
 {
 	struct timespec last = { 0 }, t = { 0 };

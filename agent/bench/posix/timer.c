@@ -133,7 +133,7 @@ static port_ticks ticks_at(uint64_t deadline, const struct instant *from,
  * Sleeps past a deadline once per sample. The first stamp is the deadline. For
  * a relative sleep, that is the time of the reading plus the sleep time.
  */
-ALWAYS_INLINE void oversleep(struct km_run *r,
+KM_INLINE void oversleep(struct km_run *r,
 			     bool (*sleep_until)(uint64_t deadline, uint64_t ns))
 {
 	uint64_t ns = r->argument * UINT64_C(1000);
@@ -151,7 +151,7 @@ ALWAYS_INLINE void oversleep(struct km_run *r,
 	}
 }
 
-ALWAYS_INLINE bool by_clock_nanosleep(uint64_t deadline, uint64_t ns)
+KM_INLINE bool by_clock_nanosleep(uint64_t deadline, uint64_t ns)
 {
 	const struct timespec t = timespec_of(deadline);
 
@@ -159,7 +159,7 @@ ALWAYS_INLINE bool by_clock_nanosleep(uint64_t deadline, uint64_t ns)
 	return !clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
-ALWAYS_INLINE bool by_nanosleep(uint64_t deadline, uint64_t ns)
+KM_INLINE bool by_nanosleep(uint64_t deadline, uint64_t ns)
 {
 	const struct timespec t = timespec_of(ns);
 
@@ -167,7 +167,7 @@ ALWAYS_INLINE bool by_nanosleep(uint64_t deadline, uint64_t ns)
 	return !nanosleep(&t, NULL);
 }
 
-ALWAYS_INLINE bool by_timerfd(uint64_t deadline, uint64_t ns)
+KM_INLINE bool by_timerfd(uint64_t deadline, uint64_t ns)
 {
 	const struct itimerspec t = { .it_value = timespec_of(deadline) };
 	uint64_t times = 0;
@@ -178,7 +178,7 @@ ALWAYS_INLINE bool by_timerfd(uint64_t deadline, uint64_t ns)
 	       times == 1;
 }
 
-ALWAYS_INLINE bool by_ppoll(uint64_t deadline, uint64_t ns)
+KM_INLINE bool by_ppoll(uint64_t deadline, uint64_t ns)
 {
 	const struct timespec t = timespec_of(ns);
 
@@ -186,7 +186,7 @@ ALWAYS_INLINE bool by_ppoll(uint64_t deadline, uint64_t ns)
 	return !ppoll(NULL, 0, &t, NULL);
 }
 
-ALWAYS_INLINE bool by_epoll(uint64_t deadline, uint64_t ns)
+KM_INLINE bool by_epoll(uint64_t deadline, uint64_t ns)
 {
 	struct epoll_event e;
 
@@ -226,7 +226,7 @@ static void epoll_over(struct km_run *r)
 static const struct itimerspec hour = { .it_value.tv_sec = 3600 };
 static const struct itimerspec never;
 
-ALWAYS_INLINE void arm_disarm(struct km_run *r,
+KM_INLINE void arm_disarm(struct km_run *r,
 			      int (*set)(uint32_t, const struct itimerspec *),
 			      int (*get)(uint32_t, struct itimerspec *))
 {
@@ -252,12 +252,12 @@ ALWAYS_INLINE void arm_disarm(struct km_run *r,
 	}
 }
 
-ALWAYS_INLINE int set_fd(uint32_t i, const struct itimerspec *t)
+KM_INLINE int set_fd(uint32_t i, const struct itimerspec *t)
 {
 	return timerfd_settime(timer_fd[i], 0, t, NULL);
 }
 
-ALWAYS_INLINE int get_fd(uint32_t i, struct itimerspec *t)
+KM_INLINE int get_fd(uint32_t i, struct itimerspec *t)
 {
 	return timerfd_gettime(timer_fd[i], t);
 }
@@ -267,12 +267,12 @@ static void arm_fds(struct km_run *r)
 	arm_disarm(r, set_fd, get_fd);
 }
 
-ALWAYS_INLINE int set_timer(uint32_t i, const struct itimerspec *t)
+KM_INLINE int set_timer(uint32_t i, const struct itimerspec *t)
 {
 	return timer_settime(timer[i], 0, t, NULL);
 }
 
-ALWAYS_INLINE int get_timer(uint32_t i, struct itimerspec *t)
+KM_INLINE int get_timer(uint32_t i, struct itimerspec *t)
 {
 	return timer_gettime(timer[i], t);
 }

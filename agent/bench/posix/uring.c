@@ -88,7 +88,7 @@ static const char *setup(struct km_run *r)
 }
 
 /* Submits n operations in one call and takes their results. */
-static inline bool submit(uint32_t n, uint64_t number)
+KM_INLINE bool submit(uint32_t n, uint64_t number)
 {
 	uint32_t tail = *ring.sent, head = *ring.seen;
 	bool right = true;

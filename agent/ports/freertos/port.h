@@ -37,7 +37,7 @@ typedef uint32_t port_ticks;
 
 #define PORT_CLOCK BOARD_CLOCK
 
-static inline port_ticks port_now(void)
+KM_INLINE port_ticks port_now(void)
 {
 	return board_now();
 }
@@ -66,27 +66,27 @@ int port_thread_create(struct port_thread *t, void (*body)(struct km_run *r),
 int port_thread_start(struct port_thread *t);
 void port_thread_reap(struct port_thread *t);
 
-static inline void port_thread_suspend(struct port_thread *t)
+KM_INLINE void port_thread_suspend(struct port_thread *t)
 {
 	(void)t;
 	vTaskSuspend(NULL);
 }
 
-static inline void port_thread_resume(struct port_thread *t)
+KM_INLINE void port_thread_resume(struct port_thread *t)
 {
 	vTaskResume(t->task);
 }
 
 #define PORT_VIA_ABORT "vTaskDelete of another task, which frees its memory"
 
-static inline void port_thread_abort(struct port_thread *t)
+KM_INLINE void port_thread_abort(struct port_thread *t)
 {
 	vTaskDelete(t->task);
 }
 
 #define PORT_VIA_YIELD "taskYIELD"
 
-static inline void port_yield(void)
+KM_INLINE void port_yield(void)
 {
 	taskYIELD();
 }
@@ -97,17 +97,17 @@ struct port_sem {
 	SemaphoreHandle_t handle;
 };
 
-static inline void port_sem_init(struct port_sem *s, unsigned int count)
+KM_INLINE void port_sem_init(struct port_sem *s, unsigned int count)
 {
 	s->handle = port_keep_queue(xSemaphoreCreateCounting(UINT32_MAX, count));
 }
 
-static inline void port_sem_take(struct port_sem *s)
+KM_INLINE void port_sem_take(struct port_sem *s)
 {
 	xSemaphoreTake(s->handle, portMAX_DELAY);
 }
 
-static inline void port_sem_give(struct port_sem *s)
+KM_INLINE void port_sem_give(struct port_sem *s)
 {
 	xSemaphoreGive(s->handle);
 }
@@ -124,7 +124,7 @@ struct port_mutex {
 	bool recursive;
 };
 
-static inline void port_mutex_init(struct port_mutex *m,
+KM_INLINE void port_mutex_init(struct port_mutex *m,
 				   enum port_mutex_kind kind)
 {
 	m->recursive = kind == PORT_RECURSIVE;
@@ -133,7 +133,7 @@ static inline void port_mutex_init(struct port_mutex *m,
 				    xSemaphoreCreateMutex());
 }
 
-static inline void port_mutex_lock(struct port_mutex *m)
+KM_INLINE void port_mutex_lock(struct port_mutex *m)
 {
 	if (m->recursive)
 		xSemaphoreTakeRecursive(m->handle, portMAX_DELAY);
@@ -141,7 +141,7 @@ static inline void port_mutex_lock(struct port_mutex *m)
 		xSemaphoreTake(m->handle, portMAX_DELAY);
 }
 
-static inline void port_mutex_unlock(struct port_mutex *m)
+KM_INLINE void port_mutex_unlock(struct port_mutex *m)
 {
 	if (m->recursive)
 		xSemaphoreGiveRecursive(m->handle);
@@ -151,12 +151,12 @@ static inline void port_mutex_unlock(struct port_mutex *m)
 
 #define PORT_VIA_HEAP "heap_4: pvPortMalloc, vPortFree"
 
-static inline void *port_malloc(size_t size)
+KM_INLINE void *port_malloc(size_t size)
 {
 	return pvPortMalloc(size);
 }
 
-static inline void port_free(void *p)
+KM_INLINE void port_free(void *p)
 {
 	vPortFree(p);
 }
@@ -172,23 +172,23 @@ struct port_queue {
 	QueueHandle_t handle;
 };
 
-static inline void port_queue_init(struct port_queue *q)
+KM_INLINE void port_queue_init(struct port_queue *q)
 {
 	q->handle = port_keep_queue(xQueueCreate(PORT_OBJECTS,
 						 sizeof(struct port_item *)));
 }
 
-static inline void port_fifo_put(struct port_queue *q, struct port_item *item)
+KM_INLINE void port_fifo_put(struct port_queue *q, struct port_item *item)
 {
 	xQueueSendToBack(q->handle, &item, portMAX_DELAY);
 }
 
-static inline void port_lifo_put(struct port_queue *q, struct port_item *item)
+KM_INLINE void port_lifo_put(struct port_queue *q, struct port_item *item)
 {
 	xQueueSendToFront(q->handle, &item, portMAX_DELAY);
 }
 
-static inline struct port_item *port_fifo_get(struct port_queue *q)
+KM_INLINE struct port_item *port_fifo_get(struct port_queue *q)
 {
 	struct port_item *item = NULL;
 
@@ -196,7 +196,7 @@ static inline struct port_item *port_fifo_get(struct port_queue *q)
 	return item;
 }
 
-static inline struct port_item *port_lifo_get(struct port_queue *q)
+KM_INLINE struct port_item *port_lifo_get(struct port_queue *q)
 {
 	return port_fifo_get(q);
 }
@@ -208,30 +208,30 @@ struct port_events {
 	EventGroupHandle_t handle;
 };
 
-static inline void port_events_init(struct port_events *e)
+KM_INLINE void port_events_init(struct port_events *e)
 {
 	e->handle = port_keep_group(xEventGroupCreate());
 }
 
-static inline void port_events_post(struct port_events *e, uint32_t bits)
+KM_INLINE void port_events_post(struct port_events *e, uint32_t bits)
 {
 	xEventGroupSetBits(e->handle, bits);
 }
 
-static inline void port_events_set(struct port_events *e, uint32_t bits)
+KM_INLINE void port_events_set(struct port_events *e, uint32_t bits)
 {
 	/* All bits of a group: the kernel keeps the highest byte. */
 	xEventGroupClearBits(e->handle, ~bits & 0xffffff);
 	xEventGroupSetBits(e->handle, bits);
 }
 
-static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
+KM_INLINE uint32_t port_events_wait(struct port_events *e, uint32_t bits)
 {
 	return xEventGroupWaitBits(e->handle, bits, pdFALSE, pdFALSE,
 				   portMAX_DELAY) & bits;
 }
 
-static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
+KM_INLINE uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
 {
 	return xEventGroupWaitBits(e->handle, bits, pdFALSE, pdTRUE,
 				   portMAX_DELAY) & bits;
@@ -249,14 +249,14 @@ struct port_irq {
 const char *port_irq_attach(struct port_irq *irq);
 void port_irq_detach(struct port_irq *irq);
 
-static inline port_ticks port_irq_raise(struct port_irq *irq)
+KM_INLINE port_ticks port_irq_raise(struct port_irq *irq)
 {
 	(void)irq;
 	board_irq_raise();
 	return port_now();
 }
 
-static inline uint32_t port_irq_wait(struct port_irq *irq)
+KM_INLINE uint32_t port_irq_wait(struct port_irq *irq)
 {
 	uint32_t count;
 

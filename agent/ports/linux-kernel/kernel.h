@@ -28,7 +28,7 @@
 #include <linux/wait.h>
 
 /* Ends a killed kernel thread. wrong: nonzero if it was killed. */
-static inline void port_go_on(int wrong)
+KM_INLINE void port_go_on(int wrong)
 {
 	if (unlikely(wrong))
 		kthread_complete_and_exit(NULL, 0);
@@ -45,31 +45,31 @@ void kernel_failed(const char *why);
 	lockdep_set_class(lock, (struct lock_class_key *)(lock))
 
 /* Never called, thanks to port_lacks(). */
-static inline int port_thread_create(struct port_thread *t,
+KM_INLINE int port_thread_create(struct port_thread *t,
 				     void (*body)(struct km_run *r),
 				     struct km_run *r)
 {
 	return -1;
 }
 
-static inline int port_thread_start(struct port_thread *t)
+KM_INLINE int port_thread_start(struct port_thread *t)
 {
 	return -1;
 }
 
-static inline void port_thread_suspend(struct port_thread *t)
+KM_INLINE void port_thread_suspend(struct port_thread *t)
 {
 }
 
-static inline void port_thread_resume(struct port_thread *t)
+KM_INLINE void port_thread_resume(struct port_thread *t)
 {
 }
 
-static inline void port_thread_reap(struct port_thread *t)
+KM_INLINE void port_thread_reap(struct port_thread *t)
 {
 }
 
-static inline void port_yield(void)
+KM_INLINE void port_yield(void)
 {
 	yield();
 	port_go_on(fatal_signal_pending(current));
@@ -84,17 +84,17 @@ struct kernel_waiters {
 	struct swait_queue_head queue;
 };
 
-static inline void kernel_waiters_init(struct kernel_waiters *w)
+KM_INLINE void kernel_waiters_init(struct kernel_waiters *w)
 {
 	init_swait_queue_head(&w->queue);
 }
 
-static inline void kernel_wake_one(struct kernel_waiters *w)
+KM_INLINE void kernel_wake_one(struct kernel_waiters *w)
 {
 	swake_up_one(&w->queue);
 }
 
-static inline void kernel_wake_all(struct kernel_waiters *w)
+KM_INLINE void kernel_wake_all(struct kernel_waiters *w)
 {
 	swake_up_all(&w->queue);
 }
@@ -108,17 +108,17 @@ struct kernel_waiters {
 	wait_queue_head_t queue;
 };
 
-static inline void kernel_waiters_init(struct kernel_waiters *w)
+KM_INLINE void kernel_waiters_init(struct kernel_waiters *w)
 {
 	init_waitqueue_head(&w->queue);
 }
 
-static inline void kernel_wake_one(struct kernel_waiters *w)
+KM_INLINE void kernel_wake_one(struct kernel_waiters *w)
 {
 	wake_up(&w->queue);
 }
 
-static inline void kernel_wake_all(struct kernel_waiters *w)
+KM_INLINE void kernel_wake_all(struct kernel_waiters *w)
 {
 	wake_up_all(&w->queue);
 }
@@ -128,59 +128,59 @@ static inline void kernel_wake_all(struct kernel_waiters *w)
 	wait_event_killable_exclusive((w)->queue, condition)
 #endif
 
-static inline struct semaphore *kernel_sem(struct port_sem *s)
+KM_INLINE struct semaphore *kernel_sem(struct port_sem *s)
 {
 	return (struct semaphore *)s->room;
 }
 
 void port_sem_init(struct port_sem *s, unsigned int count);
 
-static inline int kernel_sem_take(struct port_sem *s)
+KM_INLINE int kernel_sem_take(struct port_sem *s)
 {
 	return down_killable(kernel_sem(s));
 }
 
-static inline void port_sem_take(struct port_sem *s)
+KM_INLINE void port_sem_take(struct port_sem *s)
 {
 	port_go_on(kernel_sem_take(s));
 }
 
-static inline void kernel_sem_give(struct port_sem *s)
+KM_INLINE void kernel_sem_give(struct port_sem *s)
 {
 	up(kernel_sem(s));
 }
 
-static inline void port_sem_give(struct port_sem *s)
+KM_INLINE void port_sem_give(struct port_sem *s)
 {
 	kernel_sem_give(s);
 	cond_resched();
 }
 
-static inline struct mutex *kernel_mutex(struct port_mutex *m)
+KM_INLINE struct mutex *kernel_mutex(struct port_mutex *m)
 {
 	return (struct mutex *)m->room;
 }
 
-static inline struct rt_mutex *kernel_rt_mutex(struct port_mutex *m)
+KM_INLINE struct rt_mutex *kernel_rt_mutex(struct port_mutex *m)
 {
 	return (struct rt_mutex *)m->room;
 }
 
 void port_mutex_init(struct port_mutex *m, enum port_mutex_kind kind);
 
-static inline int kernel_mutex_lock(struct port_mutex *m)
+KM_INLINE int kernel_mutex_lock(struct port_mutex *m)
 {
 	if (m->inherits)
 		return rt_mutex_lock_interruptible(kernel_rt_mutex(m));
 	return mutex_lock_killable(kernel_mutex(m));
 }
 
-static inline void port_mutex_lock(struct port_mutex *m)
+KM_INLINE void port_mutex_lock(struct port_mutex *m)
 {
 	port_go_on(kernel_mutex_lock(m));
 }
 
-static inline void kernel_mutex_unlock(struct port_mutex *m)
+KM_INLINE void kernel_mutex_unlock(struct port_mutex *m)
 {
 	if (m->inherits)
 		rt_mutex_unlock(kernel_rt_mutex(m));
@@ -188,13 +188,13 @@ static inline void kernel_mutex_unlock(struct port_mutex *m)
 		mutex_unlock(kernel_mutex(m));
 }
 
-static inline void port_mutex_unlock(struct port_mutex *m)
+KM_INLINE void port_mutex_unlock(struct port_mutex *m)
 {
 	kernel_mutex_unlock(m);
 	cond_resched();
 }
 
-static inline struct kernel_waiters *kernel_cond(struct port_cond *c)
+KM_INLINE struct kernel_waiters *kernel_cond(struct port_cond *c)
 {
 	return (struct kernel_waiters *)c->room;
 }
@@ -202,7 +202,7 @@ static inline struct kernel_waiters *kernel_cond(struct port_cond *c)
 void port_cond_init(struct port_cond *c);
 
 #ifdef CONFIG_PREEMPT_RT
-static inline void kernel_cond_block(struct port_cond *c, struct port_mutex *m)
+KM_INLINE void kernel_cond_block(struct port_cond *c, struct port_mutex *m)
 {
 	DECLARE_SWAITQUEUE(wait);
 
@@ -212,7 +212,7 @@ static inline void kernel_cond_block(struct port_cond *c, struct port_mutex *m)
 	finish_swait(&kernel_cond(c)->queue, &wait);
 }
 #else
-static inline void kernel_cond_block(struct port_cond *c, struct port_mutex *m)
+KM_INLINE void kernel_cond_block(struct port_cond *c, struct port_mutex *m)
 {
 	DEFINE_WAIT(wait);
 
@@ -223,7 +223,7 @@ static inline void kernel_cond_block(struct port_cond *c, struct port_mutex *m)
 }
 #endif
 
-static inline int kernel_cond_wait(struct port_cond *c, struct port_mutex *m)
+KM_INLINE int kernel_cond_wait(struct port_cond *c, struct port_mutex *m)
 {
 	kernel_cond_block(c, m);
 	if (fatal_signal_pending(current))
@@ -231,34 +231,34 @@ static inline int kernel_cond_wait(struct port_cond *c, struct port_mutex *m)
 	return kernel_mutex_lock(m);
 }
 
-static inline void port_cond_wait(struct port_cond *c, struct port_mutex *m)
+KM_INLINE void port_cond_wait(struct port_cond *c, struct port_mutex *m)
 {
 	port_go_on(kernel_cond_wait(c, m));
 }
 
-static inline void kernel_cond_signal(struct port_cond *c)
+KM_INLINE void kernel_cond_signal(struct port_cond *c)
 {
 	kernel_wake_one(kernel_cond(c));
 }
 
-static inline void port_cond_signal(struct port_cond *c)
+KM_INLINE void port_cond_signal(struct port_cond *c)
 {
 	kernel_cond_signal(c);
 	cond_resched();
 }
 
-static inline void kernel_cond_broadcast(struct port_cond *c)
+KM_INLINE void kernel_cond_broadcast(struct port_cond *c)
 {
 	kernel_wake_all(kernel_cond(c));
 }
 
-static inline void port_cond_broadcast(struct port_cond *c)
+KM_INLINE void port_cond_broadcast(struct port_cond *c)
 {
 	kernel_cond_broadcast(c);
 	cond_resched();
 }
 
-static inline void *port_malloc(size_t size)
+KM_INLINE void *port_malloc(size_t size)
 {
 	void *p = kmalloc(size, GFP_KERNEL);
 
@@ -267,7 +267,7 @@ static inline void *port_malloc(size_t size)
 	return p;
 }
 
-static inline void port_free(void *p)
+KM_INLINE void port_free(void *p)
 {
 	kfree(p);
 }
@@ -278,19 +278,19 @@ struct kernel_queue {
 	struct list_head items;
 };
 
-static inline struct kernel_queue *kernel_queue(struct port_queue *q)
+KM_INLINE struct kernel_queue *kernel_queue(struct port_queue *q)
 {
 	return (struct kernel_queue *)q->room;
 }
 
-static inline struct list_head *kernel_item(struct port_item *item)
+KM_INLINE struct list_head *kernel_item(struct port_item *item)
 {
 	return (struct list_head *)item->room;
 }
 
 void port_queue_init(struct port_queue *q);
 
-static inline void kernel_fifo_put(struct port_queue *q, struct port_item *item)
+KM_INLINE void kernel_fifo_put(struct port_queue *q, struct port_item *item)
 {
 	struct kernel_queue *k = kernel_queue(q);
 
@@ -300,13 +300,13 @@ static inline void kernel_fifo_put(struct port_queue *q, struct port_item *item)
 	kernel_wake_one(&k->waiters);
 }
 
-static inline void port_fifo_put(struct port_queue *q, struct port_item *item)
+KM_INLINE void port_fifo_put(struct port_queue *q, struct port_item *item)
 {
 	kernel_fifo_put(q, item);
 	cond_resched();
 }
 
-static inline void kernel_lifo_put(struct port_queue *q, struct port_item *item)
+KM_INLINE void kernel_lifo_put(struct port_queue *q, struct port_item *item)
 {
 	struct kernel_queue *k = kernel_queue(q);
 
@@ -316,14 +316,14 @@ static inline void kernel_lifo_put(struct port_queue *q, struct port_item *item)
 	kernel_wake_one(&k->waiters);
 }
 
-static inline void port_lifo_put(struct port_queue *q, struct port_item *item)
+KM_INLINE void port_lifo_put(struct port_queue *q, struct port_item *item)
 {
 	kernel_lifo_put(q, item);
 	cond_resched();
 }
 
 /* Returns NULL if the thread was killed. */
-static inline struct port_item *kernel_queue_get(struct port_queue *q)
+KM_INLINE struct port_item *kernel_queue_get(struct port_queue *q)
 {
 	struct kernel_queue *k = kernel_queue(q);
 	struct port_item *item = NULL;
@@ -340,7 +340,7 @@ static inline struct port_item *kernel_queue_get(struct port_queue *q)
 	return item;
 }
 
-static inline struct port_item *port_fifo_get(struct port_queue *q)
+KM_INLINE struct port_item *port_fifo_get(struct port_queue *q)
 {
 	struct port_item *item = kernel_queue_get(q);
 
@@ -348,7 +348,7 @@ static inline struct port_item *port_fifo_get(struct port_queue *q)
 	return item;
 }
 
-static inline struct port_item *port_lifo_get(struct port_queue *q)
+KM_INLINE struct port_item *port_lifo_get(struct port_queue *q)
 {
 	return port_fifo_get(q);
 }
@@ -360,14 +360,14 @@ struct kernel_stack {
 	uint32_t used;
 };
 
-static inline struct kernel_stack *kernel_stack(struct port_stack *s)
+KM_INLINE struct kernel_stack *kernel_stack(struct port_stack *s)
 {
 	return (struct kernel_stack *)s->room;
 }
 
 void port_stack_init(struct port_stack *s, uintptr_t *word, uint32_t size);
 
-static inline void kernel_stack_push(struct port_stack *s, uintptr_t word)
+KM_INLINE void kernel_stack_push(struct port_stack *s, uintptr_t word)
 {
 	struct kernel_stack *k = kernel_stack(s);
 
@@ -377,13 +377,13 @@ static inline void kernel_stack_push(struct port_stack *s, uintptr_t word)
 	kernel_wake_one(&k->waiters);
 }
 
-static inline void port_stack_push(struct port_stack *s, uintptr_t word)
+KM_INLINE void port_stack_push(struct port_stack *s, uintptr_t word)
 {
 	kernel_stack_push(s, word);
 	cond_resched();
 }
 
-static inline int kernel_stack_pop(struct port_stack *s, uintptr_t *word)
+KM_INLINE int kernel_stack_pop(struct port_stack *s, uintptr_t *word)
 {
 	struct kernel_stack *k = kernel_stack(s);
 
@@ -405,7 +405,7 @@ static inline int kernel_stack_pop(struct port_stack *s, uintptr_t *word)
 	}
 }
 
-static inline uintptr_t port_stack_pop(struct port_stack *s)
+KM_INLINE uintptr_t port_stack_pop(struct port_stack *s)
 {
 	uintptr_t word;
 
@@ -418,38 +418,38 @@ struct kernel_events {
 	atomic_t bits;
 };
 
-static inline struct kernel_events *kernel_events(struct port_events *e)
+KM_INLINE struct kernel_events *kernel_events(struct port_events *e)
 {
 	return (struct kernel_events *)e->room;
 }
 
 void port_events_init(struct port_events *e);
 
-static inline void kernel_events_post(struct port_events *e, uint32_t bits)
+KM_INLINE void kernel_events_post(struct port_events *e, uint32_t bits)
 {
 	atomic_or(bits, &kernel_events(e)->bits);
 	kernel_wake_all(&kernel_events(e)->waiters);
 }
 
-static inline void port_events_post(struct port_events *e, uint32_t bits)
+KM_INLINE void port_events_post(struct port_events *e, uint32_t bits)
 {
 	kernel_events_post(e, bits);
 	cond_resched();
 }
 
-static inline void kernel_events_set(struct port_events *e, uint32_t bits)
+KM_INLINE void kernel_events_set(struct port_events *e, uint32_t bits)
 {
 	atomic_set(&kernel_events(e)->bits, bits);
 	kernel_wake_all(&kernel_events(e)->waiters);
 }
 
-static inline void port_events_set(struct port_events *e, uint32_t bits)
+KM_INLINE void port_events_set(struct port_events *e, uint32_t bits)
 {
 	kernel_events_set(e, bits);
 	cond_resched();
 }
 
-static inline int kernel_events_wait(struct port_events *e, uint32_t bits,
+KM_INLINE int kernel_events_wait(struct port_events *e, uint32_t bits,
 				     uint32_t *come)
 {
 	struct kernel_events *k = kernel_events(e);
@@ -457,7 +457,7 @@ static inline int kernel_events_wait(struct port_events *e, uint32_t bits,
 	return kernel_wait(&k->waiters, (*come = atomic_read(&k->bits) & bits));
 }
 
-static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
+KM_INLINE uint32_t port_events_wait(struct port_events *e, uint32_t bits)
 {
 	uint32_t come;
 
@@ -465,14 +465,14 @@ static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
 	return come;
 }
 
-static inline int kernel_events_wait_all(struct port_events *e, uint32_t bits)
+KM_INLINE int kernel_events_wait_all(struct port_events *e, uint32_t bits)
 {
 	struct kernel_events *k = kernel_events(e);
 
 	return kernel_wait(&k->waiters, (atomic_read(&k->bits) & bits) == bits);
 }
 
-static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
+KM_INLINE uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
 {
 	port_go_on(kernel_events_wait_all(e, bits));
 	return bits;
@@ -484,13 +484,13 @@ struct kernel_irq {
 	struct completion come;
 };
 
-static inline struct kernel_irq *kernel_irq(struct port_irq *irq)
+KM_INLINE struct kernel_irq *kernel_irq(struct port_irq *irq)
 {
 	return (struct kernel_irq *)irq->room;
 }
 
 /* A timer that fires in hard interrupt context, on the CPU that starts it. */
-static inline void kernel_timer_init(struct hrtimer *timer,
+KM_INLINE void kernel_timer_init(struct hrtimer *timer,
 				     enum hrtimer_restart (*f)(struct hrtimer *))
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
@@ -505,7 +505,7 @@ static inline void kernel_timer_init(struct hrtimer *timer,
  * Starts a timer of 200 us. That is long enough for the thread to spin when it
  * fires, even if another interrupt delayed the thread.
  */
-static inline void kernel_timer_start(struct hrtimer *timer)
+KM_INLINE void kernel_timer_start(struct hrtimer *timer)
 {
 	hrtimer_start(timer, ns_to_ktime(200000), HRTIMER_MODE_REL_PINNED_HARD);
 }
@@ -515,7 +515,7 @@ void port_irq_detach(struct port_irq *irq);
 /* Schedules an interrupt for shortly after. */
 void kernel_irq_arm(struct port_irq *irq);
 
-static inline port_ticks port_irq_raise(struct port_irq *irq)
+KM_INLINE port_ticks port_irq_raise(struct port_irq *irq)
 {
 	uint32_t before = irq->count;
 	port_ticks behind;
@@ -528,7 +528,7 @@ static inline port_ticks port_irq_raise(struct port_irq *irq)
 	return behind;
 }
 
-static inline int kernel_irq_wait(struct port_irq *irq, uint32_t *come)
+KM_INLINE int kernel_irq_wait(struct port_irq *irq, uint32_t *come)
 {
 	int wrong = wait_for_completion_killable(&kernel_irq(irq)->come);
 
@@ -537,7 +537,7 @@ static inline int kernel_irq_wait(struct port_irq *irq, uint32_t *come)
 	return wrong;
 }
 
-static inline uint32_t port_irq_wait(struct port_irq *irq)
+KM_INLINE uint32_t port_irq_wait(struct port_irq *irq)
 {
 	uint32_t come;
 

@@ -35,7 +35,7 @@ typedef uint64_t port_ticks;
  * Earlier instructions have finished and later ones have not started, so a
  * stamp separates what comes before it from what comes after.
  */
-static inline port_ticks port_now(void)
+KM_INLINE port_ticks port_now(void)
 {
 	uint32_t low, high;
 

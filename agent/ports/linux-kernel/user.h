@@ -22,18 +22,18 @@ extern int port_device;
 /* Reports a failed call after which the thread cannot continue. */
 _Noreturn void port_call_failed(void);
 
-static inline uint64_t port_distance(const void *object)
+KM_INLINE uint64_t port_distance(const void *object)
 {
 	return (uint64_t)((const char *)object - port_shared_start);
 }
 
-static inline void *port_object(uint64_t distance)
+KM_INLINE void *port_object(uint64_t distance)
 {
 	return port_shared_start + distance;
 }
 
 /* The ioctl, without the C library's wrapper. */
-static inline long port_call(enum call number, const void *object, uint64_t value)
+KM_INLINE long port_call(enum call number, const void *object, uint64_t value)
 {
 	long result;
 
@@ -46,7 +46,7 @@ static inline long port_call(enum call number, const void *object, uint64_t valu
 }
 
 /* An operation. It only fails if the thread is killed. */
-static inline uint64_t port_operate(enum call number, const void *object,
+KM_INLINE uint64_t port_operate(enum call number, const void *object,
 				    uint64_t value)
 {
 	long result = port_call(number, object, value);
@@ -64,7 +64,7 @@ void port_teardown(const struct km_bench *b);
 #define PORT_TEARDOWN(b, r) port_teardown(b)
 
 /* Never called, thanks to port_lacks(). */
-static inline int port_thread_create(struct port_thread *t,
+KM_INLINE int port_thread_create(struct port_thread *t,
 				     void (*body)(struct km_run *r),
 				     struct km_run *r)
 {
@@ -72,120 +72,120 @@ static inline int port_thread_create(struct port_thread *t,
 	return -1;
 }
 
-static inline int port_thread_start(struct port_thread *t)
+KM_INLINE int port_thread_start(struct port_thread *t)
 {
 	(void)t;
 	return -1;
 }
 
-static inline void port_thread_suspend(struct port_thread *t)
+KM_INLINE void port_thread_suspend(struct port_thread *t)
 {
 	(void)t;
 }
 
-static inline void port_thread_resume(struct port_thread *t)
+KM_INLINE void port_thread_resume(struct port_thread *t)
 {
 	(void)t;
 }
 
-static inline void port_thread_reap(struct port_thread *t)
+KM_INLINE void port_thread_reap(struct port_thread *t)
 {
 	(void)t;
 }
 
-static inline void port_yield(void)
+KM_INLINE void port_yield(void)
 {
 	sched_yield();
 }
 
-static inline void port_sem_init(struct port_sem *s, unsigned int count)
+KM_INLINE void port_sem_init(struct port_sem *s, unsigned int count)
 {
 	(void)s, (void)count;
 }
 
-static inline void port_sem_take(struct port_sem *s)
+KM_INLINE void port_sem_take(struct port_sem *s)
 {
 	port_operate(CALL_SEM_TAKE, s, 0);
 }
 
-static inline void port_sem_give(struct port_sem *s)
+KM_INLINE void port_sem_give(struct port_sem *s)
 {
 	port_operate(CALL_SEM_GIVE, s, 0);
 }
 
-static inline void port_mutex_init(struct port_mutex *m, enum port_mutex_kind kind)
+KM_INLINE void port_mutex_init(struct port_mutex *m, enum port_mutex_kind kind)
 {
 	(void)m, (void)kind;
 }
 
-static inline void port_mutex_lock(struct port_mutex *m)
+KM_INLINE void port_mutex_lock(struct port_mutex *m)
 {
 	port_operate(CALL_MUTEX_LOCK, m, 0);
 }
 
-static inline void port_mutex_unlock(struct port_mutex *m)
+KM_INLINE void port_mutex_unlock(struct port_mutex *m)
 {
 	port_operate(CALL_MUTEX_UNLOCK, m, 0);
 }
 
-static inline void port_cond_init(struct port_cond *c)
+KM_INLINE void port_cond_init(struct port_cond *c)
 {
 	(void)c;
 }
 
-static inline void port_cond_wait(struct port_cond *c, struct port_mutex *m)
+KM_INLINE void port_cond_wait(struct port_cond *c, struct port_mutex *m)
 {
 	port_operate(CALL_COND_WAIT, c, port_distance(m));
 }
 
-static inline void port_cond_signal(struct port_cond *c)
+KM_INLINE void port_cond_signal(struct port_cond *c)
 {
 	port_operate(CALL_COND_SIGNAL, c, 0);
 }
 
-static inline void port_cond_broadcast(struct port_cond *c)
+KM_INLINE void port_cond_broadcast(struct port_cond *c)
 {
 	port_operate(CALL_COND_BROADCAST, c, 0);
 }
 
 /* Never called either, thanks to port_lacks(). */
-static inline void *port_malloc(size_t size)
+KM_INLINE void *port_malloc(size_t size)
 {
 	(void)size;
 	return NULL;
 }
 
-static inline void port_free(void *p)
+KM_INLINE void port_free(void *p)
 {
 	(void)p;
 }
 
-static inline void port_queue_init(struct port_queue *q)
+KM_INLINE void port_queue_init(struct port_queue *q)
 {
 	(void)q;
 }
 
-static inline void port_fifo_put(struct port_queue *q, struct port_item *item)
+KM_INLINE void port_fifo_put(struct port_queue *q, struct port_item *item)
 {
 	port_operate(CALL_FIFO_PUT, q, port_distance(item));
 }
 
-static inline void port_lifo_put(struct port_queue *q, struct port_item *item)
+KM_INLINE void port_lifo_put(struct port_queue *q, struct port_item *item)
 {
 	port_operate(CALL_LIFO_PUT, q, port_distance(item));
 }
 
-static inline struct port_item *port_fifo_get(struct port_queue *q)
+KM_INLINE struct port_item *port_fifo_get(struct port_queue *q)
 {
 	return port_object(port_operate(CALL_QUEUE_GET, q, 0));
 }
 
-static inline struct port_item *port_lifo_get(struct port_queue *q)
+KM_INLINE struct port_item *port_lifo_get(struct port_queue *q)
 {
 	return port_fifo_get(q);
 }
 
-static inline void port_stack_init(struct port_stack *s, uintptr_t *word,
+KM_INLINE void port_stack_init(struct port_stack *s, uintptr_t *word,
 				   uint32_t size)
 {
 	(void)s, (void)size;
@@ -194,55 +194,55 @@ static inline void port_stack_init(struct port_stack *s, uintptr_t *word,
 }
 
 /* Words have 32 bits: the call has no room for more. */
-static inline void port_stack_push(struct port_stack *s, uintptr_t word)
+KM_INLINE void port_stack_push(struct port_stack *s, uintptr_t word)
 {
 	port_operate(CALL_STACK_PUSH, s, word);
 }
 
-static inline uintptr_t port_stack_pop(struct port_stack *s)
+KM_INLINE uintptr_t port_stack_pop(struct port_stack *s)
 {
 	return port_operate(CALL_STACK_POP, s, 0);
 }
 
-static inline void port_events_init(struct port_events *e)
+KM_INLINE void port_events_init(struct port_events *e)
 {
 	(void)e;
 }
 
-static inline void port_events_post(struct port_events *e, uint32_t bits)
+KM_INLINE void port_events_post(struct port_events *e, uint32_t bits)
 {
 	port_operate(CALL_EVENTS_POST, e, bits);
 }
 
-static inline void port_events_set(struct port_events *e, uint32_t bits)
+KM_INLINE void port_events_set(struct port_events *e, uint32_t bits)
 {
 	port_operate(CALL_EVENTS_SET, e, bits);
 }
 
-static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
+KM_INLINE uint32_t port_events_wait(struct port_events *e, uint32_t bits)
 {
 	return (uint32_t)port_operate(CALL_EVENTS_WAIT, e, bits);
 }
 
-static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
+KM_INLINE uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
 {
 	port_operate(CALL_EVENTS_WAIT_ALL, e, bits);
 	return bits;
 }
 
-static inline const char *port_irq_attach(struct port_irq *irq)
+KM_INLINE const char *port_irq_attach(struct port_irq *irq)
 {
 	(void)irq;
 	return NULL;
 }
 
-static inline void port_irq_detach(struct port_irq *irq)
+KM_INLINE void port_irq_detach(struct port_irq *irq)
 {
 	(void)irq;
 }
 
 /* The interrupt must come in user mode, so it comes a while after the call. */
-static inline port_ticks port_irq_raise(struct port_irq *irq)
+KM_INLINE port_ticks port_irq_raise(struct port_irq *irq)
 {
 	uint32_t before = irq->count;
 	port_ticks now;
@@ -258,7 +258,7 @@ static inline port_ticks port_irq_raise(struct port_irq *irq)
 	return now > irq->at ? now : port_now();
 }
 
-static inline uint32_t port_irq_wait(struct port_irq *irq)
+KM_INLINE uint32_t port_irq_wait(struct port_irq *irq)
 {
 	return (uint32_t)port_operate(CALL_IRQ_WAIT, irq, 0);
 }

@@ -30,7 +30,7 @@ typedef uint64_t port_ticks;
  */
 #if defined(__x86_64__)
 #define PORT_CLOCK "tsc"
-static inline port_ticks port_now(void)
+KM_INLINE port_ticks port_now(void)
 {
 	uint32_t low, high;
 
@@ -40,7 +40,7 @@ static inline port_ticks port_now(void)
 }
 #elif defined(__aarch64__)
 #define PORT_CLOCK "cntvct"
-static inline port_ticks port_now(void)
+KM_INLINE port_ticks port_now(void)
 {
 	port_ticks t;
 
@@ -50,7 +50,7 @@ static inline port_ticks port_now(void)
 }
 #else
 #define PORT_CLOCK "monotonic"
-static inline port_ticks port_now(void)
+KM_INLINE port_ticks port_now(void)
 {
 	struct timespec t;
 
@@ -99,17 +99,17 @@ struct port_sem {
 	sem_t sem;
 };
 
-static inline void port_sem_init(struct port_sem *s, unsigned int count)
+KM_INLINE void port_sem_init(struct port_sem *s, unsigned int count)
 {
 	sem_init(&s->sem, 0, count);
 }
 
-static inline void port_sem_take(struct port_sem *s)
+KM_INLINE void port_sem_take(struct port_sem *s)
 {
 	sem_wait(&s->sem);
 }
 
-static inline void port_sem_give(struct port_sem *s)
+KM_INLINE void port_sem_give(struct port_sem *s)
 {
 	sem_post(&s->sem);
 }
@@ -125,12 +125,12 @@ struct port_mutex {
 
 void port_mutex_init(struct port_mutex *m, enum port_mutex_kind kind);
 
-static inline void port_mutex_lock(struct port_mutex *m)
+KM_INLINE void port_mutex_lock(struct port_mutex *m)
 {
 	pthread_mutex_lock(&m->mutex);
 }
 
-static inline void port_mutex_unlock(struct port_mutex *m)
+KM_INLINE void port_mutex_unlock(struct port_mutex *m)
 {
 	pthread_mutex_unlock(&m->mutex);
 }
@@ -142,34 +142,34 @@ struct port_cond {
 	pthread_cond_t cond;
 };
 
-static inline void port_cond_init(struct port_cond *c)
+KM_INLINE void port_cond_init(struct port_cond *c)
 {
 	pthread_cond_init(&c->cond, NULL);
 }
 
-static inline void port_cond_wait(struct port_cond *c, struct port_mutex *m)
+KM_INLINE void port_cond_wait(struct port_cond *c, struct port_mutex *m)
 {
 	pthread_cond_wait(&c->cond, &m->mutex);
 }
 
-static inline void port_cond_signal(struct port_cond *c)
+KM_INLINE void port_cond_signal(struct port_cond *c)
 {
 	pthread_cond_signal(&c->cond);
 }
 
-static inline void port_cond_broadcast(struct port_cond *c)
+KM_INLINE void port_cond_broadcast(struct port_cond *c)
 {
 	pthread_cond_broadcast(&c->cond);
 }
 
 #define PORT_VIA_HEAP "malloc, free"
 
-static inline void *port_malloc(size_t size)
+KM_INLINE void *port_malloc(size_t size)
 {
 	return malloc(size);
 }
 
-static inline void port_free(void *p)
+KM_INLINE void port_free(void *p)
 {
 	free(p);
 }
@@ -190,7 +190,7 @@ struct port_queue {
 	struct port_sem items;
 };
 
-static inline void port_queue_init(struct port_queue *q)
+KM_INLINE void port_queue_init(struct port_queue *q)
 {
 	q->head = NULL;
 	q->tail = &q->head;
@@ -198,7 +198,7 @@ static inline void port_queue_init(struct port_queue *q)
 	port_sem_init(&q->items, 0);
 }
 
-static inline void port_fifo_put(struct port_queue *q, struct port_item *item)
+KM_INLINE void port_fifo_put(struct port_queue *q, struct port_item *item)
 {
 	item->next = NULL;
 	port_mutex_lock(&q->lock);
@@ -208,7 +208,7 @@ static inline void port_fifo_put(struct port_queue *q, struct port_item *item)
 	port_sem_give(&q->items);
 }
 
-static inline void port_lifo_put(struct port_queue *q, struct port_item *item)
+KM_INLINE void port_lifo_put(struct port_queue *q, struct port_item *item)
 {
 	port_mutex_lock(&q->lock);
 	item->next = q->head;
@@ -219,7 +219,7 @@ static inline void port_lifo_put(struct port_queue *q, struct port_item *item)
 	port_sem_give(&q->items);
 }
 
-static inline struct port_item *port_queue_take(struct port_queue *q)
+KM_INLINE struct port_item *port_queue_take(struct port_queue *q)
 {
 	struct port_item *item;
 
@@ -234,12 +234,12 @@ static inline struct port_item *port_queue_take(struct port_queue *q)
 }
 
 /* Both block until there is an item. */
-static inline struct port_item *port_fifo_get(struct port_queue *q)
+KM_INLINE struct port_item *port_fifo_get(struct port_queue *q)
 {
 	return port_queue_take(q);
 }
 
-static inline struct port_item *port_lifo_get(struct port_queue *q)
+KM_INLINE struct port_item *port_lifo_get(struct port_queue *q)
 {
 	return port_queue_take(q);
 }
@@ -255,7 +255,7 @@ struct port_stack {
 };
 
 /* The caller provides the array, which must hold all words pushed at a time. */
-static inline void port_stack_init(struct port_stack *s, uintptr_t *word,
+KM_INLINE void port_stack_init(struct port_stack *s, uintptr_t *word,
 				   uint32_t size)
 {
 	(void)size;
@@ -265,7 +265,7 @@ static inline void port_stack_init(struct port_stack *s, uintptr_t *word,
 	port_sem_init(&s->words, 0);
 }
 
-static inline void port_stack_push(struct port_stack *s, uintptr_t word)
+KM_INLINE void port_stack_push(struct port_stack *s, uintptr_t word)
 {
 	port_mutex_lock(&s->lock);
 	s->word[s->used++] = word;
@@ -274,7 +274,7 @@ static inline void port_stack_push(struct port_stack *s, uintptr_t word)
 }
 
 /* Blocks until there is a word. */
-static inline uintptr_t port_stack_pop(struct port_stack *s)
+KM_INLINE uintptr_t port_stack_pop(struct port_stack *s)
 {
 	uintptr_t word;
 
@@ -294,7 +294,7 @@ struct port_events {
 	struct port_cond changed;
 };
 
-static inline void port_events_init(struct port_events *e)
+KM_INLINE void port_events_init(struct port_events *e)
 {
 	e->bits = 0;
 	port_mutex_init(&e->lock, PORT_PLAIN);
@@ -304,7 +304,7 @@ static inline void port_events_init(struct port_events *e)
 /*
  * Unlocks before the broadcast, so that a higher-priority waiter runs at once.
  */
-static inline void port_events_post(struct port_events *e, uint32_t bits)
+KM_INLINE void port_events_post(struct port_events *e, uint32_t bits)
 {
 	port_mutex_lock(&e->lock);
 	e->bits |= bits;
@@ -313,7 +313,7 @@ static inline void port_events_post(struct port_events *e, uint32_t bits)
 }
 
 /* Replaces all events. */
-static inline void port_events_set(struct port_events *e, uint32_t bits)
+KM_INLINE void port_events_set(struct port_events *e, uint32_t bits)
 {
 	port_mutex_lock(&e->lock);
 	e->bits = bits;
@@ -322,7 +322,7 @@ static inline void port_events_set(struct port_events *e, uint32_t bits)
 }
 
 /* Waits for any of the bits. Returns those that are set. */
-static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
+KM_INLINE uint32_t port_events_wait(struct port_events *e, uint32_t bits)
 {
 	uint32_t come;
 
@@ -335,7 +335,7 @@ static inline uint32_t port_events_wait(struct port_events *e, uint32_t bits)
 }
 
 /* Waits for all of the bits. Returns them. */
-static inline uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
+KM_INLINE uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
 {
 	uint32_t come;
 

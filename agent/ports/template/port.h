@@ -6,7 +6,7 @@
  * other, and add each finished group to PORT_HAS. Delete the groups that this
  * kernel lacks. doc/porting.md is the guide.
  *
- * Operations are between stamps: a declaration here becomes `static inline` and
+ * Operations are between stamps: a declaration here becomes `KM_INLINE` and
  * calls the kernel directly. An operation is the kernel's own primitive, or
  * else the idiom that its documentation names. PORT_VIA_ names it, and goes
  * into the records. An operation never retries, never times out, and never does
@@ -69,7 +69,7 @@ typedef uint32_t port_ticks;
  * finished and later ones have not started. A reading of 0 counts as a missing
  * stamp. A clock that stands still, like this one, fails the proof `clock`.
  */
-static inline port_ticks port_now(void)
+KM_INLINE port_ticks port_now(void)
 {
 	return 1;
 }

@@ -25,12 +25,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "inline.h"
+
 #define BOARD_REGISTER(address) (*(volatile uint32_t *)(address))
 
 /*
  * Lists each reading of the clock in the section .stamps, which is not loaded.
  */
-static inline uint32_t board_now(void)
+KM_INLINE uint32_t board_now(void)
 {
 	uint32_t now;
 
@@ -43,7 +45,7 @@ static inline uint32_t board_now(void)
 }
 
 /* Whether the calling thread runs unprivileged. */
-static inline bool board_user(void)
+KM_INLINE bool board_user(void)
 {
 	uint32_t control;
 
@@ -52,7 +54,7 @@ static inline bool board_user(void)
 }
 
 /* Returns after the interrupt. Unprivileged threads may call this. */
-static inline void board_irq_raise(void)
+KM_INLINE void board_irq_raise(void)
 {
 	/* Software trigger interrupt register. */
 	BOARD_REGISTER(0xe000ef00) = BOARD_IRQ;
@@ -63,7 +65,7 @@ static inline void board_irq_raise(void)
 void arm_enable_irq(void);
 
 /* Semihosting. */
-static inline int board_call_emulator(int call, void *argument)
+KM_INLINE int board_call_emulator(int call, void *argument)
 {
 	register int r0 __asm__("r0") = call;
 	register void *r1 __asm__("r1") = argument;

@@ -25,12 +25,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "inline.h"
+
 #define BOARD_REGISTER(address) (*(volatile uint32_t *)(address))
 
 /*
  * Lists each reading of the clock in the section .stamps, which is not loaded.
  */
-static inline uint32_t board_now(void)
+KM_INLINE uint32_t board_now(void)
 {
 	uint32_t now;
 
@@ -43,12 +45,12 @@ static inline uint32_t board_now(void)
 }
 
 /* Every thread runs in machine mode. */
-static inline bool board_user(void)
+KM_INLINE bool board_user(void)
 {
 	return false;
 }
 
-static inline void board_irq_raise(void)
+KM_INLINE void board_irq_raise(void)
 {
 	BOARD_REGISTER(BOARD_MSIP) = 1;
 	/* The handler clears it when the processor takes the interrupt. */
@@ -58,7 +60,7 @@ static inline void board_irq_raise(void)
 }
 
 /* Semihosting: the call is three uncompressed instructions in one page. */
-static inline int board_call_emulator(int call, void *argument)
+KM_INLINE int board_call_emulator(int call, void *argument)
 {
 	register int a0 __asm__("a0") = call;
 	register void *a1 __asm__("a1") = argument;
