@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Stubs for the operations that a port lacks: their capability is not in
- * PORT_HAS.
+ * Stubs for the operations that a port lacks, because their capability is not in
+ * PORT_HAS, or because its kernel does not need them.
  *
- * They let every benchmark compile against any port. The runner skips
- * benchmarks that need a missing capability, so a stub is never called. If a
+ * The former let every benchmark compile against any port. The runner skips
+ * benchmarks that need a missing capability, so such a stub is never called. If a
  * benchmark does not state its needs and calls one anyway, the stub traps.
  */
 #ifndef KM_ABSENT_H
@@ -55,6 +55,14 @@ KM_INLINE void port_thread_reap(struct port_thread *t)
 KM_INLINE void port_yield(void)
 {
 	__builtin_trap();
+}
+#endif
+
+/* Creation and start are all that a thread needs to run at KM_HIGH. */
+#ifndef PORT_THREAD_ARMS
+KM_INLINE void port_thread_arm(struct port_thread *t)
+{
+	(void)t;
 }
 #endif
 
@@ -182,9 +190,9 @@ struct port_queue {
 	char absent;
 };
 
-KM_INLINE void port_queue_init(struct port_queue *q)
+KM_INLINE void port_queue_init(struct port_queue *q, enum port_queue_order order)
 {
-	(void)q;
+	(void)q, (void)order;
 	__builtin_trap();
 }
 

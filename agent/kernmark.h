@@ -31,6 +31,9 @@
 #define KM_KERNEL	0x2000	/* threads in kernel (privileged) mode */
 #define KM_ABORT	0x4000	/* can end a thread that is not running */
 
+/* The order in which items leave a queue. */
+enum port_queue_order { PORT_FIFO, PORT_LIFO };
+
 struct km_run;
 
 #include "inline.h"
@@ -93,6 +96,7 @@ struct km_run {
 	port_ticks *row;	/* stamps of the current sample */
 	uint32_t stamps;	/* stamps in a row */
 	uint32_t samples;	/* samples in this part, with the lead-in */
+	uint32_t lead;		/* samples in the lead-in: all threads take part */
 	uint32_t left;		/* samples not recorded yet */
 	uint32_t batch;		/* operations per sample, at least 1 */
 	uint32_t argument;	/* the entry's argument in this case, or 0 */
@@ -132,7 +136,7 @@ KM_INLINE void record(struct km_run *r)
 	r->row += r->stamps;
 	r->left--;
 	PORT_RECORDED(r);
-	if (!r->left || r->left + 1 == r->samples)
+	if (!r->left || r->left + r->lead == r->samples)
 		port_count(&r->count[!r->left]);
 }
 
@@ -243,6 +247,9 @@ extern const struct km_bench *const port_tables[];
  *   port_lacks()	is called if PORT_HAS covers the needs of b. Returns NULL, or
  *		why b still cannot run here and how to allow it. Bit i of
  *		user: role i of b runs in user mode.
+ *   port_lacks_span() is like port_lacks(), for one span of a case that can
+ *		run. Supplied if PORT_LACKS_SPANS is defined; otherwise no span
+ *		is lacking.
  *   port_run()	runs n threads until they end. Adds to counts: stray and
  *		demoted threads, and what port_count() cannot see.
  *		Returns NULL, or what went wrong.
@@ -250,6 +257,17 @@ extern const struct km_bench *const port_tables[];
  */
 void port_write(const char *bytes, size_t n);
 const char *port_lacks(const struct km_bench *b, uint32_t user);
+#ifdef PORT_LACKS_SPANS
+const char *port_lacks_span(const struct km_bench *b, uint32_t user,
+			    uint32_t span);
+#else
+KM_INLINE const char *port_lacks_span(const struct km_bench *b, uint32_t user,
+				      uint32_t span)
+{
+	(void)b, (void)user, (void)span;
+	return NULL;
+}
+#endif
 const char *port_run(const struct km_thread *threads, uint32_t n,
 		     struct km_run *r, struct km_counts *counts);
 void port_rest(void);

@@ -113,12 +113,12 @@ fn host_judges_the_golden_stream_as_scripted() {
     for from in ["kernel", "user"] {
         for to in ["kernel", "user"] {
             skipped(
-                &format!("thread.abort.ready.{to}.from.{from}"),
+                &format!("thread.abort.{to}.from.{from}"),
                 "this port has no abort",
             );
         }
         skipped(
-            &format!("thread.abort.user.from.{from}"),
+            &format!("thread.exit.user.from.{from}"),
             "privileged only: a user thread cannot end itself",
         );
     }
@@ -127,9 +127,7 @@ fn host_judges_the_golden_stream_as_scripted() {
     let other: Vec<_> = without
         .keys()
         .filter(|id| !id.starts_with("script."))
-        .filter(|id| {
-            !id.starts_with("thread.abort.user.") && !id.starts_with("thread.abort.ready.")
-        })
+        .filter(|id| !id.starts_with("thread.exit.user.") && !id.starts_with("thread.abort."))
         .filter(|id| !many.iter().any(|threads| id.contains(threads)))
         .collect();
     assert!(other.is_empty(), "{other:?}");
@@ -666,7 +664,9 @@ fn every(_: &str, _: &[Entry]) -> bool {
 
 /// Whether the case creates a thread itself, which suspends itself and is resumed.
 fn makes_a_thread(case: &str) -> bool {
-    case.starts_with("thread.create") || case.starts_with("thread.abort")
+    ["thread.create", "thread.exit", "thread.abort"]
+        .iter()
+        .any(|made| case.starts_with(made))
 }
 
 /// Whether a thread of the case blocks on an object and is woken.

@@ -623,7 +623,7 @@ fn differing_operations_are_aliased_to_the_closest_metric() {
         (
             "thread.abort.user.from.kernel",
             "freertos",
-            Some("thread.abort.ready.user.from.kernel"),
+            Some("thread.abort.user.from.kernel"),
         ),
         // Zephyr frees a block of 10 bytes before it allocates the next.
         (

@@ -10,8 +10,21 @@ static uint32_t place(uint32_t i, uint32_t n)
 static const struct queue_order fifo = {
 	.put = port_fifo_put,
 	.get = port_fifo_get,
+	.alloc_put = port_fifo_alloc_put,
+	.get_free = port_fifo_get_free,
 	.place = place,
 };
+
+static const char *empty(struct km_run *r)
+{
+	(void)r;
+	return queue_empty(PORT_FIFO);
+}
+
+static const char *on_heap(struct km_run *r)
+{
+	return queue_on_heap(r, PORT_FIFO);
+}
 
 static void put_get(struct km_run *r)
 {
@@ -50,7 +63,7 @@ KM_TABLE(fifo) = {
 		.via = PORT_VIA_QUEUE,
 		.needs = KM_QUEUE,
 		.batch = PORT_OBJECTS,
-		.setup = queue_empty,
+		.setup = empty,
 		.role = { { put_get, KM_LOW, 0 } },
 		.span = {
 			{ .name = "put.immediate.{from}", .between = "one put" },
@@ -61,10 +74,10 @@ KM_TABLE(fifo) = {
 		.object = "fifo",
 		.about = "Put items allocated from the heap into a fifo with "
 			 "no waiters; get and free them.",
-		.via = PORT_VIA_QUEUE "; " PORT_VIA_HEAP,
+		.via = PORT_VIA_QUEUE_ALLOC,
 		.needs = KM_QUEUE | KM_HEAP,
 		.batch = PORT_OBJECTS,
-		.setup = queue_on_heap,
+		.setup = on_heap,
 		.role = { { alloc_put_get_free, KM_LOW, 0 } },
 		.span = {
 			{
@@ -83,7 +96,7 @@ KM_TABLE(fifo) = {
 			 "puts an item.",
 		.via = PORT_VIA_QUEUE,
 		.needs = KM_QUEUE | KM_THREADS | KM_PRIORITY,
-		.setup = queue_empty,
+		.setup = empty,
 		.role = { { getter, KM_HIGH, 0 }, { putter, KM_LOW, 0 } },
 		.span = {
 			{
@@ -104,9 +117,9 @@ KM_TABLE(fifo) = {
 		.object = "fifo",
 		.about = "Block on an empty fifo; a lower-priority thread "
 			 "allocates an item and puts it; the getter frees it.",
-		.via = PORT_VIA_QUEUE "; " PORT_VIA_HEAP,
+		.via = PORT_VIA_QUEUE_ALLOC,
 		.needs = KM_QUEUE | KM_HEAP | KM_THREADS | KM_PRIORITY,
-		.setup = queue_on_heap,
+		.setup = on_heap,
 		.role = { { free_getter, KM_HIGH, 0 }, { alloc_putter, KM_LOW, 0 } },
 		.span = {
 			{

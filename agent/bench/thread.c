@@ -70,13 +70,13 @@ static struct port_thread thread;
 
 static void made_thread(struct km_run *r)
 {
-	stamp(r, 2);
+	stamp(r, 3);
 	port_thread_suspend(&thread);
-	stamp(r, 4);
+	stamp(r, 5);
 }
 
 /*
- * If the end of the thread is not measured, a row has 5 stamps. Stamp 5 then
+ * If the end of the thread is not measured, a row has 6 stamps. Stamp 6 then
  * goes where the next sample's first stamp goes, which overwrites it. The
  * runner keeps a spare row after the last.
  */
@@ -88,10 +88,13 @@ static void creator(struct km_run *r)
 		stamp(r, 0);
 		right = !port_thread_create(&thread, made_thread, r);
 		stamp(r, 1);
+		if (right)
+			port_thread_arm(&thread);
+		stamp(r, 2);
 		right = right && !port_thread_start(&thread);
-		stamp(r, 3);
+		stamp(r, 4);
 		port_thread_resume(&thread);
-		stamp(r, 5);
+		stamp(r, 6);
 		check(r, right);
 		port_thread_reap(&thread);
 		record(r);
@@ -108,6 +111,14 @@ static void giving_way(struct km_run *r)
 		port_yield();
 }
 
+static bool give_way(struct km_run *r)
+{
+	if (port_thread_create(&thread, giving_way, r))
+		return false;
+	port_thread_arm(&thread);
+	return !port_thread_start(&thread);
+}
+
 /*
  * The threads are equals, so one runs when the other yields. A thread that was
  * not really aborted would run in the next sample too, and the count of
@@ -119,8 +130,7 @@ static void aborter(struct km_run *r)
 		bool right;
 
 		ran = false;
-		right = !port_thread_create(&thread, giving_way, r) &&
-			!port_thread_start(&thread);
+		right = give_way(r);
 		port_yield();
 		stamp(r, 0);
 		port_thread_abort(&thread);
@@ -133,8 +143,7 @@ static void aborter(struct km_run *r)
 	 * in.
 	 */
 	enough = true;
-	check(r, !port_thread_create(&thread, giving_way, r) &&
-		 !port_thread_start(&thread));
+	check(r, give_way(r));
 	port_yield();
 	port_thread_reap(&thread);
 }
@@ -214,25 +223,26 @@ KM_TABLE(thread) = {
 		.span = {
 			{
 				.name = "create.{to}.from.{from}", .to = 1,
+				.begin = 0, .end = 1,
 				.between = "creating a thread that does not "
 					   "run yet",
 			},
 			{
 				.name = "start.{to}.from.{from}",
-				.switches = 1, .to = 1,
+				.switches = 1, .to = 1, .begin = 2, .end = 3,
 				.between = "from the start to the first "
 					   "instruction of the thread's body",
 			},
 			{
 				.name = "suspend.{to}.from.{from}",
-				.switches = 1, .to = 1,
+				.switches = 1, .to = 1, .begin = 3, .end = 4,
 				.between = "from the thread suspending itself "
 					   "to the return of the start in its "
 					   "creator",
 			},
 			{
 				.name = "resume.{to}.from.{from}",
-				.switches = 1, .to = 1,
+				.switches = 1, .to = 1, .begin = 4, .end = 5,
 				.between = "from the resume to the return of "
 					   "the suspend in the thread",
 			},
@@ -251,8 +261,8 @@ KM_TABLE(thread) = {
 		},
 		.span = {
 			{
-				.name = "abort.{to}.from.{from}",
-				.switches = 1, .to = 1, .begin = 4, .end = 5,
+				.name = "exit.{to}.from.{from}",
+				.switches = 1, .to = 1, .begin = 5, .end = 6,
 				.between = "from the thread ending itself to "
 					   "the return of the resume in its "
 					   "creator",
@@ -273,7 +283,7 @@ KM_TABLE(thread) = {
 		},
 		.span = {
 			{
-				.name = "abort.ready.{to}.from.{from}", .to = 1,
+				.name = "abort.{to}.from.{from}", .to = 1,
 				.between = "the abort, during which no other "
 					   "thread runs",
 			},

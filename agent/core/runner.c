@@ -7,6 +7,10 @@
 /* Minimum number of samples, whatever the budget. */
 #define SAMPLES_MIN 5
 
+/* The pilot of a case with as many threads as there can be, and a spare row. */
+_Static_assert(PORT_STAMPS >= 8 * (PORT_THREADS + PILOT + 1),
+	       "PORT_STAMPS is too small for PORT_THREADS");
+
 /*
  * A count may deviate by at least SLACK_LEAST, or by this fraction of the
  * expected count if that is more: other threads of the machine add some.
@@ -30,7 +34,7 @@ struct km_case {
 struct tally {
 	struct km_counts counts;
 	uint32_t parts;
-	uint32_t samples;	/* including each part's lead-in sample */
+	uint32_t samples;	/* including each part's lead-in */
 	uint32_t misordered;
 	uint32_t wrong;
 	port_ticks moved;
@@ -144,6 +148,12 @@ static char *append(char *to, const char *end, const char *s)
 static const char *word(bool user)
 {
 	return user ? "user" : "kernel";
+}
+
+/* Why span i has no number in this case, which can run; or NULL. */
+static const char *span_lacks(const struct km_case *c, uint32_t i)
+{
+	return port_lacks_span(c->bench, c->user, i);
 }
 
 /* Writes the id of span i into id, which holds ID_MAX bytes. */
@@ -332,13 +342,15 @@ bool km_has(const char *id)
 
 /*
  * Lists the threads that the port creates, and tells the benchmark the mode of
- * those it creates itself. Returns their number, 0 if there are too many.
+ * those it creates itself. Returns their number, 0 if there are too many. Threads that
+ * take turns each have a sample in the lead-in, in which they have just started.
  */
 static uint32_t list_threads(struct km_thread *list, const struct km_case *c,
 			     struct km_run *r)
 {
 	uint32_t n = 0;
 
+	r->lead = 1;
 	for (uint32_t i = 0; i < role_count(c->bench); i++) {
 		const struct km_role *role = &c->bench->role[i];
 		uint32_t copies = role->flags & KM_EACH ? case_argument(c) : 1;
@@ -348,6 +360,8 @@ static uint32_t list_threads(struct km_thread *list, const struct km_case *c,
 			r->made_user = user;
 			continue;
 		}
+		if (copies > r->lead)
+			r->lead = copies;
 		for (uint32_t k = 0; k < copies; k++) {
 			if (n == PORT_THREADS)
 				return 0;
@@ -372,7 +386,7 @@ static void clear(void *object, size_t size)
 		*byte++ = 0;
 }
 
-/* Adds the counts of one part, without its lead-in sample. */
+/* Adds the counts of one part, without its lead-in. */
 static void add_counts(struct km_counts *sum, const struct km_run *r)
 {
 	sum->switches += r->count[1].switches - r->count[0].switches;
@@ -381,8 +395,8 @@ static void add_counts(struct km_counts *sum, const struct km_run *r)
 }
 
 /*
- * Runs one part: a lead-in sample, because the threads have just started, then
- * the plan's samples. Returns NULL, or what went wrong.
+ * Runs one part: the lead-in, then the plan's samples. Returns NULL, or what
+ * went wrong.
  */
 static const char *run_part(const struct km_case *c, struct km_memory *m,
 			    const struct plan *p, struct tally *t)
@@ -390,21 +404,20 @@ static const char *run_part(const struct km_case *c, struct km_memory *m,
 	const struct km_bench *b = c->bench;
 	struct km_thread threads[PORT_THREADS];
 	struct km_run *r = &m->run;
-	uint32_t n = list_threads(threads, c, r);
 	const char *wrong;
+	uint32_t n;
 
+	clear(r, sizeof(*r));
+	n = list_threads(threads, c, r);
 	t->unable = !n;
 	if (!n)
 		return "this benchmark needs more threads than this port can run";
 	r->row = m->stamp;
 	r->stamps = stamp_count(b);
-	r->samples = p->samples + 1;
+	r->samples = p->samples + r->lead;
 	r->left = r->samples;
-	clear(r->count, sizeof(r->count));
 	r->batch = p->batch;
 	r->argument = case_argument(c);
-	r->wrong = 0;
-	r->bytes = 0;
 	for (uint32_t i = 0; i < r->samples * r->stamps; i++)
 		m->stamp[i] = 0;
 	wrong = b->setup ? PORT_SETUP(b, r) : NULL;
@@ -498,7 +511,7 @@ static port_ticks span_ticks(const struct km_bench *b, const port_ticks *row,
 	return PORT_COUNT(ticks);
 }
 
-/* Prints the distributions of a part, without the lead-in sample. */
+/* Prints the distributions of a part, without the lead-in. */
 static void put_part(const struct km_case *c, const struct km_memory *m,
 		     uint32_t part)
 {
@@ -507,15 +520,15 @@ static void put_part(const struct km_case *c, const struct km_memory *m,
 	char id[ID_MAX];
 
 	for (uint32_t i = 0; i < span_count(c->bench); i++) {
-		const port_ticks *row = m->stamp;
-		uint32_t n = 0;
+		const port_ticks *row = m->stamp + r->lead * r->stamps;
+		uint32_t n = r->samples - r->lead;
 
-		while (++n < r->samples) {
-			row += r->stamps;
-			values[n - 1] = span_ticks(c->bench, row, i);
-		}
-		sort(values, n - 1);
-		put_distribution(metric_id(id, c, i), part, values, n - 1);
+		if (span_lacks(c, i))
+			continue;
+		for (uint32_t s = 0; s < n; s++, row += r->stamps)
+			values[s] = span_ticks(c->bench, row, i);
+		sort(values, n);
+		put_distribution(metric_id(id, c, i), part, values, n);
 	}
 }
 
@@ -527,15 +540,16 @@ static port_ticks elapsed(const struct km_memory *m)
 }
 
 /* The shortest span in the part, so that no metric of the case is too short. */
-static port_ticks shortest(const struct km_bench *b, const struct km_memory *m)
+static port_ticks shortest(const struct km_case *c, const struct km_memory *m)
 {
+	const struct km_bench *b = c->bench;
 	port_ticks least = (port_ticks)-1;
 
-	for (uint32_t s = 1; s < m->run.samples; s++)
+	for (uint32_t s = m->run.lead; s < m->run.samples; s++)
 		for (uint32_t i = 0; i < span_count(b); i++) {
 			port_ticks t = span_ticks(b, m->stamp + s * m->run.stamps, i);
 
-			if (t < least)
+			if (t < least && !span_lacks(c, i))
 				least = t;
 		}
 	return least;
@@ -547,9 +561,24 @@ static void put_cold(const struct km_case *c, const struct km_memory *m)
 	char id[ID_MAX];
 
 	for (uint32_t i = 0; i < span_count(c->bench); i++) {
+		if (span_lacks(c, i))
+			continue;
 		record_open_for("cold", "metric", metric_id(id, c, i));
 		record_number("ticks", span_ticks(c->bench, m->stamp, i));
 		record_close();
+	}
+}
+
+/* Says which metrics of a case have no number, while the others have. */
+static void put_skips(const struct km_case *c)
+{
+	char id[ID_MAX];
+
+	for (uint32_t i = 0; i < span_count(c->bench); i++) {
+		const char *why = span_lacks(c, i);
+
+		if (why)
+			put_text("skip", metric_id(id, c, i), why);
 	}
 }
 
@@ -581,7 +610,7 @@ static const char *pilot(const struct km_case *c, struct km_memory *m,
 		wrong = run_part(c, m, &try, t);
 		if (wrong)
 			return wrong;
-		least = shortest(b, m);
+		least = shortest(c, m);
 		if (least >= o->epoch / 2 || try.batch * 2 > b->batch)
 			break;
 		do
@@ -589,7 +618,7 @@ static const char *pilot(const struct km_case *c, struct km_memory *m,
 		while (try.batch * 2 <= b->batch && least < o->epoch / 2 &&
 		       (least *= 2) < o->epoch / 2);
 	}
-	each = elapsed(m) / (PILOT + 1);
+	each = elapsed(m) / m->run.samples;
 	p->batch = try.batch;
 	p->samples = o->samples;
 	if (o->budget && each && o->budget / each < p->samples)
@@ -607,7 +636,7 @@ static const char *pilot(const struct km_case *c, struct km_memory *m,
 static uint32_t part_limit(const struct km_case *c, const struct km_memory *m,
 			   const struct km_options *o)
 {
-	uint32_t most = PORT_STAMPS / stamp_count(c->bench) - 2;
+	uint32_t most = PORT_STAMPS / stamp_count(c->bench) - m->run.lead - 1;
 	port_ticks each = elapsed(m) / m->run.samples;
 
 	if (o->burst && each && o->burst / each < most)
@@ -652,11 +681,11 @@ static void put_count(const char *id, struct proof *p)
 }
 
 static void put_proofs(const char *id, const struct km_case *c,
-		       const struct tally *t, uint32_t batch)
+		       const struct tally *t, const struct km_run *r)
 {
 	const struct km_bench *b = c->bench;
 	const struct km_counts *counts = &t->counts;
-	uint32_t samples = t->samples - t->parts, argument = case_argument(c);
+	uint32_t samples = t->samples - t->parts * r->lead;
 	port_ticks least = b->switches, most = least, each;
 
 	for (uint32_t i = 0; i < span_count(b); i++) {
@@ -673,12 +702,12 @@ static void put_proofs(const char *id, const struct km_case *c,
 		  least });
 	put_none(id, "pinned", counts->strayed);
 	put_none(id, "priority", counts->demoted);
-	each = b->faults + b->faults_each * argument;
-	each *= (port_ticks)samples * batch;
+	each = b->faults + b->faults_each * r->argument;
+	each *= (port_ticks)samples * r->batch;
 	if (each)
 		put_count(id, &(struct proof){ "faults", counts->faults, each,
 			  each, each });
-	each = (port_ticks)t->samples * batch * argument;
+	each = (port_ticks)t->samples * r->batch * r->argument;
 	if (b->unit == KM_BYTES)
 		put_proof(id, &(struct proof){ "bytes", t->bytes, each, each, 0 });
 }
@@ -728,6 +757,7 @@ static void measure(const struct km_case *c, struct km_memory *m,
 		put_end(id, "skip", 0, wrong);
 		return;
 	}
+	put_skips(c);
 	clear(&t, sizeof(t));
 	wrong = pilot(c, m, o, &plan, &t);
 	if (wrong) {
@@ -755,7 +785,7 @@ static void measure(const struct km_case *c, struct km_memory *m,
 		done += part.samples;
 	}
 	if (!wrong)
-		put_proofs(id, c, &t, plan.batch);
+		put_proofs(id, c, &t, &m->run);
 	put_end(id, wrong ? "error" : "ok", done, wrong);
 }
 

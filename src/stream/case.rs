@@ -50,6 +50,8 @@ struct Received {
     samples: u128,
     /// A summary in place of samples.
     stat: Option<Stat>,
+    /// Why it has no number although the others of its case have.
+    skipped: Option<String>,
 }
 
 /// How a case ended.
@@ -136,6 +138,12 @@ impl Case {
             return Err(Malformed);
         }
         Ok(())
+    }
+
+    /// Takes the text of a `skip` record: why this metric has no number. A longer text of the same
+    /// record replaces it.
+    pub fn skip(&mut self, metric: &str, reason: String) {
+        self.metric(metric).skipped = Some(reason);
     }
 
     fn metric(&mut self, id: &str) -> &mut Received {
@@ -254,6 +262,9 @@ fn describe(proof: &Proof) -> String {
 impl Received {
     /// Whether what was received adds up to this many samples.
     fn outcome(&self, samples: u64) -> Outcome {
+        if let Some(reason) = &self.skipped {
+            return Outcome::Skipped(reason.clone());
+        }
         let summed_up = self
             .stat
             .as_ref()
@@ -387,6 +398,26 @@ mod tests {
         assert_eq!(
             *outcome(&script.read(), "c"),
             Outcome::Skipped("no reason given".into())
+        );
+    }
+
+    #[test]
+    fn skipped_metric_leaves_the_others_of_its_case() {
+        let reason = "privileged only: no such system call; ".repeat(30);
+        let skip = format!("skip metric=b.two | {reason}");
+        let mut case: Vec<&str> = CASE_B.to_vec();
+        case.retain(|record| !record.contains("metric=b.two"));
+        case.insert(1, &skip);
+        let run = run_of(&[&CASE_A, &case]);
+        assert_eq!(*outcome(&run, "b.one"), Outcome::Ok);
+        assert_eq!(*outcome(&run, "b.two"), Outcome::Skipped(reason));
+        assert_eq!(run.damage.damaged, 0);
+        // A reason takes no number back that was measured, nor does it save a failed case.
+        case.retain(|record| !record.contains("proof"));
+        let run = run_of(&[&CASE_A, &case]);
+        assert_eq!(
+            *outcome(&run, "b.two"),
+            Outcome::Incomplete("no proof arrived".into())
         );
     }
 

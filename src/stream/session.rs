@@ -159,6 +159,8 @@ enum Target {
     Via(usize),
     /// The outcomes of these replicates, each by metric and replicate.
     Reason(Vec<(usize, usize)>),
+    /// Why the open case has no number of this metric.
+    Skip(String),
     /// None: the text is ignored.
     Ignored,
 }
@@ -446,6 +448,11 @@ impl Reader {
                     }
                 }
             }
+            Target::Skip(metric) => {
+                if let Some(case) = &mut current.open {
+                    case.skip(metric, decoded);
+                }
+            }
             Target::Ignored => {}
         }
         current.text = Some(text);
@@ -496,6 +503,7 @@ impl Reader {
             (Role::Measure(_), "begin") => self.begin(record),
             (Role::Measure(_), "plan") => current.plan(record),
             (Role::Measure(_), "cold" | "hist" | "stat") => self.samples(record),
+            (Role::Measure(_), "skip") => self.skip(record),
             (Role::Measure(_), "proof") => current.proof(record),
             (Role::Measure(_), "end") => self.end(record),
             (_, "hello" | "host") => Err(Malformed),
@@ -582,18 +590,34 @@ impl Reader {
         }))
     }
 
-    /// `cold`, `hist` and `stat`.
-    fn samples(&mut self, record: &Record) -> Handled {
+    /// The open case and the metric that a record of it names. `None` if no case is open.
+    fn metric_of<'a>(
+        &mut self,
+        record: &Record<'a>,
+    ) -> Result<Option<(&mut Case, &'a str)>, Malformed> {
         let Some(case) = self.current.as_mut().and_then(|s| s.open.as_mut()) else {
             return Ok(None);
         };
         let id = record.get("metric").ok_or(Malformed)?;
-        if let Some(&index) = self.entries.get(id) {
-            if self.run.catalog[index].case != case.id() {
-                return Err(Malformed);
-            }
+        match self.entries.get(id) {
+            Some(&index) if self.run.catalog[index].case != case.id() => Err(Malformed),
+            _ => Ok(Some((case, id))),
         }
-        case.samples(id, record)?;
+    }
+
+    /// `cold`, `hist` and `stat`.
+    fn samples(&mut self, record: &Record) -> Handled {
+        if let Some((case, id)) = self.metric_of(record)? {
+            case.samples(id, record)?;
+        }
+        Ok(None)
+    }
+
+    fn skip(&mut self, record: &Record) -> Handled {
+        if let Some((case, id)) = self.metric_of(record)? {
+            case.skip(id, record.text().unwrap_or_default());
+            self.start_text(record, Target::Skip(id.to_owned()));
+        }
         Ok(None)
     }
 
@@ -617,7 +641,11 @@ impl Reader {
         let outcome = replicates
             .iter()
             .map(|(metric, i)| &self.run.metrics[*metric].replicates[*i].outcome)
-            .find(|outcome| **outcome != Outcome::Ok)
+            .min_by_key(|outcome| match outcome {
+                Outcome::Failed(_) | Outcome::Incomplete(_) => 0,
+                Outcome::Ok => 1,
+                Outcome::Skipped(_) => 2,
+            })
             .cloned()
             .unwrap_or(Outcome::Ok);
         self.start_text(record, Target::Reason(replicates));

@@ -611,7 +611,9 @@ fn switches(_: &str, entries: &[&Entry]) -> bool {
 
 /// Whether the case creates a thread itself.
 fn makes_a_thread(case: &str) -> bool {
-    case.starts_with("thread.create") || case.starts_with("thread.abort")
+    ["thread.create", "thread.exit", "thread.abort"]
+        .iter()
+        .any(|made| case.starts_with(made))
 }
 
 /// Whether a thread of the case waits in a call that can block.

@@ -111,7 +111,7 @@ static const char *wrap(struct km_run *r)
 
 static const char *two_faults_each(struct km_run *r)
 {
-	script.faults = 2 * (r->samples - 1);
+	script.faults = 2 * (r->samples - r->lead);
 	return NULL;
 }
 

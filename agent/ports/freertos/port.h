@@ -172,8 +172,9 @@ struct port_queue {
 	QueueHandle_t handle;
 };
 
-KM_INLINE void port_queue_init(struct port_queue *q)
+KM_INLINE void port_queue_init(struct port_queue *q, enum port_queue_order order)
 {
+	(void)order;
 	q->handle = port_keep_queue(xQueueCreate(PORT_OBJECTS,
 						 sizeof(struct port_item *)));
 }

@@ -288,7 +288,7 @@ KM_INLINE struct list_head *kernel_item(struct port_item *item)
 	return (struct list_head *)item->room;
 }
 
-void port_queue_init(struct port_queue *q);
+void port_queue_init(struct port_queue *q, enum port_queue_order order);
 
 KM_INLINE void kernel_fifo_put(struct port_queue *q, struct port_item *item)
 {

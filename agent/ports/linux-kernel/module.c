@@ -62,7 +62,7 @@ void port_cond_init(struct port_cond *c)
 	kernel_waiters_init(kernel_cond(c));
 }
 
-void port_queue_init(struct port_queue *q)
+void port_queue_init(struct port_queue *q, enum port_queue_order order)
 {
 	BUILD_BUG_ON(sizeof(struct kernel_queue) > sizeof(q->room));
 	BUILD_BUG_ON(offsetof(struct port_item, room));

@@ -160,9 +160,9 @@ KM_INLINE void port_free(void *p)
 	(void)p;
 }
 
-KM_INLINE void port_queue_init(struct port_queue *q)
+KM_INLINE void port_queue_init(struct port_queue *q, enum port_queue_order order)
 {
-	(void)q;
+	(void)q, (void)order;
 }
 
 KM_INLINE void port_fifo_put(struct port_queue *q, struct port_item *item)

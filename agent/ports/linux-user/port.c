@@ -181,7 +181,7 @@ static void *take_seat(void *arg)
  */
 static uint32_t share(uint32_t counted, const struct km_run *r)
 {
-	uint64_t times = (uint64_t)counted * (r->samples - 1);
+	uint64_t times = (uint64_t)counted * (r->samples - r->lead);
 
 	return (uint32_t)((times + r->samples - 1) / r->samples);
 }

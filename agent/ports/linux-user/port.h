@@ -190,8 +190,9 @@ struct port_queue {
 	struct port_sem items;
 };
 
-KM_INLINE void port_queue_init(struct port_queue *q)
+KM_INLINE void port_queue_init(struct port_queue *q, enum port_queue_order order)
 {
+	(void)order;
 	q->head = NULL;
 	q->tail = &q->head;
 	port_mutex_init(&q->lock, PORT_PLAIN);

@@ -41,7 +41,7 @@
 
 /* Maximum threads in one benchmark; cases with more are skipped. At least 1. */
 #define PORT_THREADS 8
-/* Capacity for stamps. At least 64. */
+/* Capacity for stamps. At least 8 for each thread, and 40 more. */
 #define PORT_STAMPS 1024
 /* Objects of one kind that a benchmark uses. A power of two. */
 #define PORT_OBJECTS 64
@@ -91,6 +91,13 @@ struct port_thread {
  */
 int port_thread_create(struct port_thread *t, void (*body)(struct km_run *r),
 		       struct km_run *r);
+/*
+ * Define PORT_THREAD_ARMS and this if a thread needs something more between
+ * creation and start, such as a priority that its creator may not give it. It
+ * is not timed.
+ */
+#define PORT_THREAD_ARMS
+void port_thread_arm(struct port_thread *t);
 /*
  * Starts it at KM_HIGH, so that it runs at once. Returns 0 or an error number.
  */
@@ -197,8 +204,11 @@ struct port_queue {
 	void *kernel_object;
 };
 
-/* Creates an empty queue, possibly one that an earlier part used. */
-void port_queue_init(struct port_queue *q);
+/*
+ * Creates an empty queue, possibly one that an earlier part used. All its items
+ * leave in this order.
+ */
+void port_queue_init(struct port_queue *q, enum port_queue_order order);
 /* Puts an item after all others. The first waiter gets the first item. */
 void port_fifo_put(struct port_queue *q, struct port_item *item);
 /* Puts an item before all others. The first waiter gets the first item. */
@@ -209,6 +219,18 @@ void port_lifo_put(struct port_queue *q, struct port_item *item);
  */
 struct port_item *port_fifo_get(struct port_queue *q);
 struct port_item *port_lifo_get(struct port_queue *q);
+/*
+ * Define PORT_QUEUE_ALLOCATES and these if the kernel itself allocates and frees
+ * what holds an item. alloc_put puts `own`, get_free returns it. Otherwise they
+ * are an allocation and a put, a get and a free.
+ */
+#define PORT_QUEUE_ALLOCATES
+#define PORT_VIA_QUEUE_ALLOC "the calls that allocate and put, get and free"
+
+void port_fifo_alloc_put(struct port_queue *q, struct port_item *own);
+void port_lifo_alloc_put(struct port_queue *q, struct port_item *own);
+void *port_fifo_get_free(struct port_queue *q);
+void *port_lifo_get_free(struct port_queue *q);
 #endif
 
 /* KM_STACK: words, last in first out. */
