@@ -5,7 +5,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../emulated/lab.rs"]
+mod emulated;
 mod lab;
+#[path = "../emulated/trace.rs"]
 mod trace;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,11 +22,12 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use common::{here, skipped, succeeds};
-use kernmark::stream::run::{Entry, Outcome, Run, Unit};
-use lab::{
-    able, attempt, build, cases, catalog, emulator, folder, image, measure, median, order, read,
-    records, replicate, setting, skips, Board, Image, AN385, AN386, M3, M4, VIRT,
+use emulated::{
+    attempt, cases, catalog, emulator, measure, median, order, read, records, replicate, skips,
+    Board, Image, Session,
 };
+use kernmark::stream::run::{Entry, Outcome, Run, Unit};
+use lab::{able, build, folder, image, setting, AN385, AN386, M3, M4, VIRT};
 use trace::{explained, follow, Fit};
 
 /// Traces every instruction of these cases; the trace must explain every printed value.
@@ -677,7 +681,7 @@ const SABOTAGES: [Sabotage; 7] = [
 ];
 
 /// How the sabotage shows in this case; `None`: not at all.
-fn caught(sabotage: &Sabotage, session: &lab::Session, entries: &[&Entry]) -> Option<String> {
+fn caught(sabotage: &Sabotage, session: &Session, entries: &[&Entry]) -> Option<String> {
     let run = session.run();
     let mut ways = BTreeSet::new();
     for entry in entries {

@@ -13,7 +13,7 @@ use std::thread;
 use kernmark::stream::run::{Entry, Outcome, Run};
 
 use crate::common::succeeds;
-use crate::lab::{emulator, read, replicate, Image};
+use crate::emulated::{emulator, read, replicate, Image};
 
 /// A clock reading: the instruction's address, and its number in the trace.
 #[derive(Clone, Copy, Debug)]
@@ -143,8 +143,18 @@ fn rows(part: &[Reading], samples: usize, stamps: usize, fit: Fit) -> Option<Vec
     (times.len() == count).then(|| times.chunks(stamps).map(<[u64]>::to_vec).collect())
 }
 
-/// Derives the metrics of a case from its parts: the single cold sample, the pilot, and the samples
-/// after the lead-in one.
+/// How many samples are the lead-in of each part: one, or as many as there are threads that take
+/// turns or wait.
+fn lead(case: &str) -> usize {
+    let threads = case.rsplit('.').next().and_then(|word| word.parse().ok());
+    let is_shared = [".runnable.", ".waiting.", ".wake_all."]
+        .iter()
+        .any(|condition| case.contains(condition));
+    threads.filter(|_| is_shared).unwrap_or(1)
+}
+
+/// Derives the metrics of a case from its parts: the first lead-in, which begins with the cold
+/// sample, the pilot, and the samples after a lead-in.
 fn worked_out(
     parts: &[Vec<Reading>],
     entries: &[&Entry],
@@ -153,11 +163,12 @@ fn worked_out(
 ) -> Option<Vec<Values>> {
     let stamps = 1 + entries.iter().map(|e| e.stamps.1).max()? as usize;
     let [cold, _, hot] = parts else { return None };
-    let cold = rows(cold, 1, stamps, fit)?;
-    let hot = rows(hot, samples + 1, stamps, fit)?;
+    let lead = lead(&entries[0].case);
+    let cold = rows(cold, lead, stamps, fit)?;
+    let hot = rows(hot, lead + samples, stamps, fit)?;
     let values = |entry: &&Entry| {
         let (from, to) = (entry.stamps.0 as usize, entry.stamps.1 as usize);
-        let mut hot: Vec<u64> = hot[1..].iter().map(|row| row[to] - row[from]).collect();
+        let mut hot: Vec<u64> = hot[lead..].iter().map(|row| row[to] - row[from]).collect();
         hot.sort_unstable();
         Values {
             cold: Some(cold[0][to] - cold[0][from]),
@@ -206,9 +217,10 @@ impl Traced {
         }
         let mut parts = self.parts.chunks(3);
         let mut cases = Vec::new();
-        for id in crate::lab::cases(catalog) {
-            let entries: Vec<_> = catalog.iter().filter(|e| e.case == id).collect();
-            if printed.contains_key(entries[0].metric.as_str()) {
+        for id in crate::emulated::cases(catalog) {
+            let is_measured = |e: &&Entry| e.case == id && printed.contains_key(e.metric.as_str());
+            let entries: Vec<_> = catalog.iter().filter(is_measured).collect();
+            if !entries.is_empty() {
                 let values = entries.iter().map(|e| printed[e.metric.as_str()].clone());
                 cases.push(Case {
                     id,
