@@ -2,14 +2,15 @@
 
 //! Images of emulated boards that take their order by semihosting, and what they print.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use kernmark::stream::run::{Entry, Metric, Outcome, Replicate, Run};
 pub use kernmark::stream::session::read;
 
-use crate::common::skipped;
+use crate::common::{here, scratch, skipped};
 
 /// A program and its Debian package.
 #[derive(Debug)]
@@ -70,6 +71,49 @@ impl Session {
     pub fn run(&self) -> Run {
         read(&self.stream)
     }
+}
+
+/// An image of a port for a board with these settings. `build` builds it in a folder, once, and
+/// returns the file.
+pub fn image(
+    port: &str,
+    board: &'static Board,
+    settings: &[&str],
+    build: impl FnOnce(&Path) -> PathBuf,
+) -> Arc<Image> {
+    type Images = HashMap<String, Arc<OnceLock<Arc<Image>>>>;
+    static IMAGES: OnceLock<Mutex<Images>> = OnceLock::new();
+
+    let name = std::iter::once(board.name)
+        .chain(settings.iter().copied())
+        .collect::<Vec<_>>()
+        .join(" ");
+    let cell = Arc::clone(
+        IMAGES
+            .get_or_init(Mutex::default)
+            .lock()
+            .unwrap()
+            .entry(name.clone())
+            .or_default(),
+    );
+    Arc::clone(cell.get_or_init(|| {
+        Arc::new(Image {
+            board,
+            elf: build(&folder(port, &name)),
+            name,
+        })
+    }))
+}
+
+/// A folder for an image. Replaces characters that a path cannot contain.
+pub fn folder(port: &str, name: &str) -> PathBuf {
+    let own = here("").display().to_string();
+    let plain: String = name
+        .replace(&own, "")
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    scratch(&format!("{port}-{plain}"))
 }
 
 /// Whether these boards' programs are installed; reports which one is not.

@@ -9,11 +9,12 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Instant;
 
 use kernmark::stream::run::{Entry, Outcome, Run};
 
 use crate::common::succeeds;
-use crate::emulated::{emulator, read, replicate, Image};
+use crate::emulated::{cases, catalog, emulator, measure, read, replicate, Image};
 
 /// A clock reading: the instruction's address, and its number in the trace.
 #[derive(Clone, Copy, Debug)]
@@ -27,21 +28,21 @@ type Parts = Vec<Vec<Reading>>;
 
 /// The values of a metric: the cold one, and the others in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Values {
-    pub cold: Option<u64>,
-    pub hot: Vec<u64>,
+struct Values {
+    cold: Option<u64>,
+    hot: Vec<u64>,
 }
 
 /// A run, and its clock readings.
-pub struct Traced {
-    pub run: Run,
+struct Traced {
+    run: Run,
     parts: Parts,
-    pub instructions: u64,
+    instructions: u64,
 }
 
 /// How the readings of a part correspond to the stamps of its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fit {
+enum Fit {
     /// One to one.
     Each,
     /// One to one, without one reading per sample, always by the same instruction.
@@ -86,7 +87,7 @@ fn address(line: &[u8]) -> Option<u32> {
 }
 
 /// Runs an order and traces each instruction.
-pub fn follow(image: &Image, order: &str) -> Traced {
+fn follow(image: &Image, order: &str) -> Traced {
     let (stamps, start) = (stamps(image), port_run(image));
     let mut child = emulator(image, order, &["-singlestep", "-d", "exec,nochain"])
         .stdout(Stdio::piped())
@@ -179,7 +180,7 @@ fn worked_out(
 }
 
 /// The fit that explains exactly the printed values.
-pub fn explained(case: &Case, printed: &[Values]) -> Option<Fit> {
+fn explained(case: &Case, printed: &[Values]) -> Option<Fit> {
     let sites: BTreeSet<u32> = case.parts[0].iter().map(|r| r.at).collect();
     std::iter::once(Fit::Each)
         .chain(sites.into_iter().map(Fit::ButOne))
@@ -190,17 +191,17 @@ pub fn explained(case: &Case, printed: &[Values]) -> Option<Fit> {
 }
 
 /// A measured case.
-pub struct Case<'a> {
-    pub id: &'a str,
+struct Case<'a> {
+    id: &'a str,
     entries: Vec<&'a Entry>,
     parts: &'a [Vec<Reading>],
     samples: usize,
-    pub printed: Vec<Values>,
+    printed: Vec<Values>,
 }
 
 impl Traced {
     /// The measured cases, in catalog order.
-    pub fn cases<'a>(&'a self, catalog: &'a [Entry], samples: usize) -> Vec<Case<'a>> {
+    fn cases<'a>(&'a self, catalog: &'a [Entry], samples: usize) -> Vec<Case<'a>> {
         let mut printed = BTreeMap::new();
         for metric in &self.run.metrics {
             let replicate = replicate(metric);
@@ -216,13 +217,13 @@ impl Traced {
             printed.insert(metric.id.as_str(), values);
         }
         let mut parts = self.parts.chunks(3);
-        let mut cases = Vec::new();
-        for id in crate::emulated::cases(catalog) {
+        let mut measured = Vec::new();
+        for id in cases(catalog) {
             let is_measured = |e: &&Entry| e.case == id && printed.contains_key(e.metric.as_str());
             let entries: Vec<_> = catalog.iter().filter(is_measured).collect();
             if !entries.is_empty() {
                 let values = entries.iter().map(|e| printed[e.metric.as_str()].clone());
-                cases.push(Case {
+                measured.push(Case {
                     id,
                     parts: parts.next().unwrap_or_default(),
                     samples,
@@ -235,6 +236,64 @@ impl Traced {
             parts.next().is_none(),
             "there are more parts than cases have"
         );
-        cases
+        measured
     }
+}
+
+/// Traces every instruction of these cases; the trace must explain every printed value. Returns how
+/// many cases were measured.
+pub fn explain(image: &Image, wanted: fn(&str) -> bool) -> usize {
+    const SAMPLES: u32 = 5;
+    let start = Instant::now();
+    let catalog = catalog(image);
+    let traced = follow(image, &measure(&cases(&catalog), SAMPLES, wanted));
+    let measured = traced.cases(&catalog, SAMPLES as usize);
+    assert!(
+        measured.len() > 5,
+        "{}: {} cases",
+        image.name,
+        measured.len()
+    );
+    let (mut fits, mut values) = (BTreeMap::new(), 0);
+    for case in &measured {
+        let fit = explained(case, &case.printed)
+            .unwrap_or_else(|| panic!("{}: {} {:?}", image.name, case.id, case.printed));
+        let kind = match fit {
+            Fit::ButOne(_) => "all but one",
+            Fit::Each => "all",
+            Fit::Turns => "turns",
+        };
+        *fits.entry(kind).or_insert(0) += 1;
+        // Any value that is off by one is detected.
+        for metric in 0..case.printed.len() {
+            for value in 0..=SAMPLES as usize {
+                for wrong in [1, -1] {
+                    let mut printed = case.printed.clone();
+                    let changed = match value {
+                        0 => printed[metric].cold.as_mut().unwrap(),
+                        n => &mut printed[metric].hot[n - 1],
+                    };
+                    *changed = changed.wrapping_add_signed(wrong);
+                    printed[metric].hot.sort_unstable();
+                    assert_eq!(explained(case, &printed), None, "{}", case.id);
+                }
+                values += 1;
+            }
+        }
+    }
+    println!(
+        "{}: {} cases, {values} values, {} instructions, {:?}, {:.1} s",
+        image.name,
+        measured.len(),
+        traced.instructions,
+        fits,
+        start.elapsed().as_secs_f64()
+    );
+    measured.len()
+}
+
+/// Excludes cases with many threads, which take long to trace.
+pub fn few(case: &str) -> bool {
+    let number = case.rsplit('.').find_map(|word| word.parse::<u32>().ok());
+    case.starts_with("heap.") || number.is_none_or(|threads| threads <= 4)
 }

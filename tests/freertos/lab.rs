@@ -2,14 +2,13 @@
 
 //! Images of the `FreeRTOS` port, each built once.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use crate::common::{here, make, scratch, skipped};
 use crate::emulated::{
-    installed, Board, Image, ARM_COMPILER, ARM_EMULATOR, RISCV_COMPILER, RISCV_EMULATOR,
+    self, installed, Board, Image, ARM_COMPILER, ARM_EMULATOR, RISCV_COMPILER, RISCV_EMULATOR,
 };
 
 pub const M4: Board = Board {
@@ -83,41 +82,10 @@ pub fn able(what: &str, boards: &[&Board]) -> bool {
 
 /// The image built with these Makefile settings.
 pub fn image(board: &'static Board, settings: &[&str]) -> Arc<Image> {
-    type Images = HashMap<String, Arc<OnceLock<Arc<Image>>>>;
-    static IMAGES: OnceLock<Mutex<Images>> = OnceLock::new();
-
-    let name = std::iter::once(board.name)
-        .chain(settings.iter().copied())
-        .collect::<Vec<_>>()
-        .join(" ");
-    let cell = Arc::clone(
-        IMAGES
-            .get_or_init(Mutex::default)
-            .lock()
-            .unwrap()
-            .entry(name.clone())
-            .or_default(),
-    );
-    Arc::clone(cell.get_or_init(|| {
-        let out = folder(&name);
-        build(board, settings, &out);
-        Arc::new(Image {
-            board,
-            elf: out.join("kernmark.elf"),
-            name,
-        })
-    }))
-}
-
-/// A folder for an image. Replaces characters that a path cannot contain.
-pub fn folder(name: &str) -> PathBuf {
-    let own = here("").display().to_string();
-    let plain: String = name
-        .replace(&own, "")
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
-    scratch(&format!("freertos-{plain}"))
+    emulated::image("freertos", board, settings, |out| {
+        build(board, settings, out);
+        out.join("kernmark.elf")
+    })
 }
 
 pub fn build(board: &Board, settings: &[&str], out: &Path) {

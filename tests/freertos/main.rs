@@ -3,11 +3,15 @@
 //! The `FreeRTOS` port: it counts exactly and reproducibly, its variants have effects, and it
 //! detects sabotage of the kernel beneath it.
 
+#[path = "../emulated/checks.rs"]
+mod checks;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../emulated/lab.rs"]
 mod emulated;
 mod lab;
+#[path = "../emulated/sabotage.rs"]
+mod sabotage;
 #[path = "../emulated/trace.rs"]
 mod trace;
 
@@ -15,81 +19,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Mutex;
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use common::{here, skipped, succeeds};
+use checks::{counts_nops_exactly, prints_golden, repeats_under_load};
 use emulated::{
-    attempt, cases, catalog, emulator, measure, median, order, read, records, replicate, skips,
-    Board, Image, Session,
+    attempt, cases, catalog, emulator, folder, measure, median, order, records, replicate, skips,
+    Board,
 };
-use kernmark::stream::run::{Entry, Outcome, Run, Unit};
-use lab::{able, build, folder, image, setting, AN385, AN386, M3, M4, VIRT};
-use trace::{explained, follow, Fit};
-
-/// Traces every instruction of these cases; the trace must explain every printed value.
-fn trace(image: &Image, wanted: fn(&str) -> bool) {
-    const SAMPLES: u32 = 5;
-    let start = Instant::now();
-    let catalog = catalog(image);
-    let traced = follow(image, &measure(&cases(&catalog), SAMPLES, wanted));
-    let measured = traced.cases(&catalog, SAMPLES as usize);
-    assert!(
-        measured.len() > 5,
-        "{}: {} cases",
-        image.name,
-        measured.len()
-    );
-    let (mut fits, mut values) = (BTreeMap::new(), 0);
-    for case in &measured {
-        let fit = explained(case, &case.printed)
-            .unwrap_or_else(|| panic!("{}: {} {:?}", image.name, case.id, case.printed));
-        let kind = match fit {
-            Fit::ButOne(_) => "all but one",
-            Fit::Each => "all",
-            Fit::Turns => "turns",
-        };
-        *fits.entry(kind).or_insert(0) += 1;
-        // Any value that is off by one is detected.
-        for metric in 0..case.printed.len() {
-            for value in 0..=SAMPLES as usize {
-                for wrong in [1, -1] {
-                    let mut printed = case.printed.clone();
-                    let changed = match value {
-                        0 => printed[metric].cold.as_mut().unwrap(),
-                        n => &mut printed[metric].hot[n - 1],
-                    };
-                    *changed = changed.wrapping_add_signed(wrong);
-                    printed[metric].hot.sort_unstable();
-                    assert_eq!(explained(case, &printed), None, "{}", case.id);
-                }
-                values += 1;
-            }
-        }
-    }
-    println!(
-        "{}: {} cases, {values} values, {} instructions, {:?}, {:.1} s",
-        image.name,
-        measured.len(),
-        traced.instructions,
-        fits,
-        start.elapsed().as_secs_f64()
-    );
-}
-
-/// Excludes cases with many threads, which take long to trace.
-fn few(case: &str) -> bool {
-    let number = case.rsplit('.').find_map(|word| word.parse::<u32>().ok());
-    case.starts_with("heap.") || number.is_none_or(|threads| threads <= 4)
-}
+use kernmark::stream::run::{Outcome, Run, Unit};
+use lab::{able, build, image, setting, AN385, AN386, M3, M4, VIRT};
+use sabotage::{makes_a_thread, switches, user, waits, Sabotage};
+use trace::{explain, few};
 
 #[test]
 fn instruction_trace_explains_every_printed_value() {
     if able("the trace of every instruction", &[&M4]) {
-        trace(&image(&M4, &[]), few);
+        explain(&image(&M4, &[]), few);
     }
 }
 
@@ -111,14 +58,14 @@ fn instruction_trace_explains_user_threads() {
             ])
             .any(|prefix| case.starts_with(prefix))
         };
-        trace(&image(&M4, &["MPU=1"]), blocking);
+        explain(&image(&M4, &["MPU=1"]), blocking);
     }
 }
 
 #[test]
 fn instruction_trace_explains_a_coarser_clock() {
     if able("the trace of every instruction, with another clock", &[&M4]) {
-        trace(&image(&AN386, &[]), |case| {
+        explain(&image(&AN386, &[]), |case| {
             [
                 "semaphore",
                 "isr",
@@ -139,38 +86,8 @@ fn known_instruction_counts_are_measured_exactly() {
     }
     let nops = setting("BENCH", "tests/known-truth/nops.c");
     for board in [&M4, &M3, &AN386, &AN385, &VIRT] {
-        let run = order(&image(board, &[&nops]), "run samples=1000").run();
-        let value = |n: u64| {
-            let id = format!("nops.{n}");
-            let replicate = replicate(run.metrics.iter().find(|m| m.id == id).unwrap());
-            assert_eq!(replicate.outcome, Outcome::Ok, "{}: {id}", board.name);
-            let counts: Vec<_> = replicate.histogram.iter().collect();
-            let [(ticks, 1000)] = counts[..] else {
-                panic!("{}: {id}: {counts:?}", board.name);
-            };
-            assert_eq!(replicate.cold, Some(ticks), "{}: {id}", board.name);
-            ticks.0
-        };
-        for n in [1, 2, 3, 10, 100, 1000] {
-            assert_eq!(value(n), value(0) + n, "{}: {n}", board.name);
-        }
+        counts_nops_exactly(&image(board, &[&nops]));
     }
-}
-
-/// The catalog and the run of the M4's image.
-fn golden() -> Vec<u8> {
-    let image = image(&M4, &[]);
-    let mut stream = order(&image, "list").stream;
-    stream.extend(order(&image, "run samples=1000").stream);
-    stream
-}
-
-/// The emulator that printed the golden file; others may count differently.
-const GOLDEN_EMULATOR: &str = "QEMU emulator version 7.2.";
-
-fn compiler(run: &Run) -> &str {
-    let facts = &run.sessions[0].facts;
-    &facts.iter().find(|f| f.name == "compiler").unwrap().value
 }
 
 #[test]
@@ -203,48 +120,15 @@ fn counterparts_of_other_suites_are_measured() {
 
 #[test]
 fn prints_the_golden_stream() {
-    if !able("the golden stream", &[&M4]) {
-        return;
-    }
-    let printed = golden();
-    let file = here("tests/golden/freertos-m4.log");
-    if std::env::var_os("WRITE_GOLDEN").is_some() {
-        fs::write(&file, &printed).unwrap();
-    }
-    let expected = fs::read(&file).unwrap();
-    let emulator = succeeds(Command::new(M4.emulator.name).arg("--version"));
-    let emulator = emulator.lines().next().unwrap();
-    let (here, pinned) = (read(&printed), read(&expected));
-    if compiler(&here) != compiler(&pinned) || !emulator.starts_with(GOLDEN_EMULATOR) {
-        skipped(
+    if able("the golden stream", &[&M4]) {
+        prints_golden(
             "FreeRTOS: the golden stream",
-            &format!(
-                "it was made with {} and {GOLDEN_EMULATOR}x; installed are {} and {emulator}",
-                compiler(&pinned),
-                compiler(&here)
-            ),
-        );
-        assert!(golden() == printed, "two runs differ");
-        return;
-    }
-    let (printed, expected) = (
-        String::from_utf8(printed).unwrap(),
-        String::from_utf8(expected).unwrap(),
-    );
-    let mut differing = printed
-        .lines()
-        .zip(expected.lines())
-        .enumerate()
-        .filter(|(_, (p, e))| p != e);
-    if let Some((line, (p, e))) = differing.next() {
-        panic!(
-            "line {} is\n  {p}\ninstead of\n  {e}\nand {} more lines differ. If you intended every change, \
-             rewrite the file: see CONTRIBUTING.md",
-            line + 1,
-            differing.count()
+            &image(&M4, &[]),
+            1000,
+            "tests/golden/freertos-m4.log",
+            &["compiler"],
         );
     }
-    assert_eq!(printed.len(), expected.len(), "one stream is longer");
 }
 
 #[test]
@@ -253,21 +137,7 @@ fn two_runs_are_identical_even_under_load() {
         return;
     }
     for (board, settings) in [(&M4, &[][..]), (&M4, &["MPU=1"]), (&VIRT, &[])] {
-        let image = image(board, settings);
-        let quiet = order(&image, "run samples=100").stream;
-        let stop = AtomicBool::new(false);
-        thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    while !stop.load(Ordering::Relaxed) {
-                        std::hint::spin_loop();
-                    }
-                });
-            }
-            let loaded = attempt(&image, "run samples=100").stream;
-            stop.store(true, Ordering::Relaxed);
-            assert!(quiet == loaded, "{}: two runs differ", image.name);
-        });
+        repeats_under_load(&image(board, settings));
     }
 }
 
@@ -582,7 +452,7 @@ fn images_are_rebuilt_only_when_settings_change() {
     if !able("rebuilding images", &[&M4]) {
         return;
     }
-    let out = folder("changing settings");
+    let out = folder("freertos", "changing settings");
     let elf = || fs::read(out.join("kernmark.elf")).unwrap();
     build(&M3, &[], &out);
     let (first, times) = (elf(), written(&out));
@@ -596,39 +466,6 @@ fn images_are_rebuilt_only_when_settings_change() {
     }
     build(&M3, &[], &out);
     assert!(elf() == first, "the same settings made a different image");
-}
-
-/// A kernel that misbehaves.
-struct Sabotage {
-    name: &'static str,
-    settings: &'static [&'static str],
-    /// The affected cases.
-    matters: fn(&str, &[&Entry]) -> bool,
-    /// One of these proofs must fail if the case ends; empty: any.
-    proofs: &'static [&'static str],
-}
-
-/// Whether a thread of the case waits for another one that exists all the time.
-fn switches(_: &str, entries: &[&Entry]) -> bool {
-    entries.iter().any(|e| e.switches > 0)
-}
-
-/// Whether the case creates a thread itself.
-fn makes_a_thread(case: &str) -> bool {
-    ["thread.create", "thread.exit", "thread.abort"]
-        .iter()
-        .any(|made| case.starts_with(made))
-}
-
-/// Whether a thread of the case waits in a call that can block.
-fn waits(case: &str, entries: &[&Entry]) -> bool {
-    switches(case, entries) && !case.starts_with("thread.")
-}
-
-/// Whether a thread of the case runs in user mode.
-fn user(case: &str, _: &[&Entry]) -> bool {
-    case.split('.')
-        .any(|word| word == "user" || word.starts_with("u_to_") || word.ends_with("_to_u"))
 }
 
 const SABOTAGES: [Sabotage; 7] = [
@@ -680,46 +517,6 @@ const SABOTAGES: [Sabotage; 7] = [
     },
 ];
 
-/// How the sabotage shows in this case; `None`: not at all.
-fn caught(sabotage: &Sabotage, session: &Session, entries: &[&Entry]) -> Option<String> {
-    let run = session.run();
-    let mut ways = BTreeSet::new();
-    for entry in entries {
-        let Some(metric) = run
-            .metrics
-            .iter()
-            .find(|m| m.id == entry.metric || m.id == entry.case)
-        else {
-            ways.insert("nothing printed".to_owned());
-            continue;
-        };
-        let replicate = replicate(metric);
-        match &replicate.outcome {
-            Outcome::Ok | Outcome::Skipped(_) => return None,
-            Outcome::Incomplete(_) if session.status == Some(0) => return None,
-            Outcome::Incomplete(_) => {
-                ways.insert(session.status.map_or("no end", |_| "died").to_owned());
-            }
-            Outcome::Failed(why) => {
-                let failed: Vec<_> = replicate
-                    .proofs
-                    .iter()
-                    .filter(|p| !(p.low..=p.high).contains(&p.counted))
-                    .map(|p| p.name.as_str())
-                    .collect();
-                let named = |name: &&str| sabotage.proofs.contains(name);
-                ways.insert(match failed.iter().find(|name| named(name)) {
-                    Some(name) => (*name).to_owned(),
-                    None if failed.is_empty() => why.clone(),
-                    None if sabotage.proofs.is_empty() => failed.join("+"),
-                    None => return None,
-                });
-            }
-        }
-    }
-    Some(ways.into_iter().collect::<Vec<_>>().join(", "))
-}
-
 #[test]
 fn sabotage_is_caught_in_every_affected_case() {
     if !able("sabotage", &[&M4]) {
@@ -738,55 +535,7 @@ fn sabotage_is_caught_in_every_affected_case() {
             .chain([port.as_str()])
             .collect();
         let itself = image(&M4, sabotage.settings);
-        let image = image(&M4, &settings);
-        let catalog = catalog(&itself);
-        let all = cases(&catalog);
-        let entries =
-            |case: &str| -> Vec<&Entry> { catalog.iter().filter(|e| e.case == case).collect() };
-        // The control: cases that are ok without sabotage.
-        let sound = order(&itself, "run samples=20").run();
-        let ok = |case: &str| {
-            let metric = sound.metrics.iter().find(|m| m.case == case).unwrap();
-            replicate(metric).outcome == Outcome::Ok
-        };
-        let left = Mutex::new(
-            all.iter()
-                .copied()
-                .filter(|case| ok(case) && (sabotage.matters)(case, &entries(case)))
-                .collect::<Vec<_>>(),
-        );
-        assert!(
-            !left.lock().unwrap().is_empty(),
-            "{} affects no case",
-            sabotage.name
-        );
-        let ways = Mutex::new(BTreeMap::<String, Vec<&str>>::new());
-        let found = Mutex::new(Vec::new());
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    while let Some(case) = { left.lock().unwrap().pop() } {
-                        let session = attempt(&image, &measure(&all, 20, |c| c == case));
-                        match caught(sabotage, &session, &entries(case)) {
-                            Some(way) => ways.lock().unwrap().entry(way).or_default().push(case),
-                            None => found
-                                .lock()
-                                .unwrap()
-                                .push(format!("{}: {case}", image.name)),
-                        }
-                    }
-                });
-            }
-        });
-        for (way, cases) in ways.into_inner().unwrap() {
-            println!(
-                "{} {:?}: {} by {way}",
-                sabotage.name,
-                sabotage.settings,
-                cases.len()
-            );
-        }
-        missed.extend(found.into_inner().unwrap());
+        missed.extend(sabotage.missed(&itself, &image(&M4, &settings)));
     }
     assert!(missed.is_empty(), "not caught:\n{}", missed.join("\n"));
 }
