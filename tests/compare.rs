@@ -312,6 +312,30 @@ fn different_conditions_are_incomparable_with_the_reason() {
         assert_eq!(comparison.metrics[0].verdict, Verdict::Equivalent);
         assert_eq!(comparison.differences.len(), 1);
     }
+    // Each setting of the configuration is a difference of its own.
+    let configured = |settings: &str| {
+        let mut run = base.clone();
+        run.host.push(fact("configuration", settings));
+        run
+    };
+    let (old, new) = (
+        configured("A=1 B=\"x y\" C=n D=y"),
+        configured("A=2 B=\"x y\" D=y E=3"),
+    );
+    let note = |old: &Run, new: &Run| compared(old, new).metrics[0].note.clone().unwrap();
+    assert_eq!(
+        note(&old, &new),
+        "different configuration: A `1` is now `2`; different configuration: E `n` is now `3`"
+    );
+    let many = configured("A=2 B=1 C=1 D=1 E=1");
+    assert_eq!(
+        note(&old, &many),
+        "different configuration: A, B, C and 2 other settings"
+    );
+    assert_eq!(
+        verdict(&old, &configured("D=y A=1 B=\"x y\"")),
+        Verdict::Equivalent
+    );
     // A fact that is not reported does not differ.
     let mut silent = base.clone();
     silent.host.clear();
@@ -778,12 +802,29 @@ fn hostile() -> [Origin; 2] {
 
 type Case = (&'static str, [Origin; 2], Options);
 
+/// Two kernels whose configurations differ in four settings of many.
+fn configured() -> [Origin; 2] {
+    let mut both = emulated();
+    let many: Vec<String> = (0..100).map(|n| format!("CONFIG_SAME_{n}=y")).collect();
+    let many = many.join(" ");
+    let different = [
+        "CONFIG_ASSERT=n CONFIG_HZ=100 CONFIG_NAME=\"a b\" CONFIG_TIMESLICING=n",
+        "CONFIG_ASSERT=y CONFIG_ASSERT_LEVEL=2 CONFIG_HZ=1000 CONFIG_NAME=\"a c\"",
+    ];
+    for (side, settings) in both.iter_mut().zip(different) {
+        let text = format!("{settings} {many}");
+        side.column.run.host.push(fact("configuration", &text));
+    }
+    both
+}
+
 fn all() -> Vec<Case> {
     let none = || sides(Run::default(), Run::default());
     vec![
         ("everything", everything(), Options::default()),
         ("few", few(), Options::default()),
         ("emulated", emulated(), Options::default()),
+        ("configured", configured(), across()),
         ("hostile", hostile(), Options::default()),
         ("hostile across", hostile(), across()),
         ("empty", none(), Options::default()),

@@ -546,6 +546,7 @@ fn kcidb_schema() -> Value {
                     "checkout_id": id,
                     "comment": text,
                     "architecture": { "type": "string", "pattern": "^[a-z0-9_]*$" },
+                    "misc": { "type": "object" },
                 }),
             )),
             "tests": several(object(

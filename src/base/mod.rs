@@ -3,7 +3,7 @@
 //! Helpers that know nothing about measuring.
 //!
 //! [`number`] formats numbers for people. [`text`] escapes and wraps text, [`markdown`] escapes it for
-//! Markdown. [`screen`] writes messages and asks the terminal for its width. [`interrupt`] turns
+//! Markdown. [`settings`] reads a kernel's configuration. [`screen`] writes messages and asks the terminal for its width. [`interrupt`] turns
 //! signals into something that can be polled.
 
 #[macro_use]
@@ -12,4 +12,5 @@ pub mod screen;
 pub mod interrupt;
 pub mod markdown;
 pub mod number;
+pub mod settings;
 pub mod text;

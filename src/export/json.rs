@@ -212,7 +212,7 @@ fn comparison_parts(
         line(&json!({
             "of": match difference.kind {
                 ConditionKind::Machine => "machine",
-                ConditionKind::Configuration => "configuration",
+                ConditionKind::Configuration | ConditionKind::Setting => "configuration",
             },
             "name": difference.name,
             "base": difference.base,

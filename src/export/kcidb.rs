@@ -2,13 +2,15 @@
 
 //! A submission to KCIDB, `KernelCI`'s database: JSON in its I/O schema 5.3.
 
+use std::fmt::Write;
+
 use serde_json::{json, Map, Value};
 
 use super::json::{line, list};
 use super::{conditions, description, Carries, Foreign, Item, Unmeasured, STARTED};
 use crate::base::text::plain;
 use crate::judge::summary::Status;
-use crate::stream::run::{Fact, Run, Session};
+use crate::stream::run::{Fact, Run, Session, CONFIGURATION};
 
 /// The format.
 pub static FORMAT: Foreign = Foreign {
@@ -37,15 +39,21 @@ fn run(run: &Run) -> String {
         found.map_or("unknown", |(_, text)| text.as_str())
     };
     let kernel = first_of(&["kernel"]);
-    let conditions: Map<String, Value> = conditions(run)
+    let mut conditions: Map<String, Value> = conditions(run)
         .into_iter()
         .map(|(name, value)| (name.replace(' ', "_"), value.into()))
         .collect();
-    let configuration = ["board", "variant", "configuration"]
+    let choice = ["board", "variant"]
         .into_iter()
         .filter_map(|name| Some(format!("; {name} {}", conditions.get(name)?.as_str()?)));
     let checkout = format!("{ORIGIN}:{kernel}");
-    let build = format!("{checkout}{}", configuration.collect::<String>());
+    let mut build = format!("{checkout}{}", choice.collect::<String>());
+    // A configuration may have 20 kB. Its build has it; its sum identifies it.
+    let configuration = conditions.remove(CONFIGURATION);
+    if let Some(text) = configuration.as_ref().and_then(Value::as_str) {
+        let sum = crc32fast::hash(text.as_bytes());
+        let _ = write!(build, "; {CONFIGURATION} {sum:08x}");
+    }
     // The name identifies the run: the same run always gets the same name.
     let sum = crc32fast::hash(super::json::run(run).as_bytes());
     let started = started(run);
@@ -76,6 +84,9 @@ fn run(run: &Run) -> String {
         let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
         let arch = arch.to_lowercase().replace(|c| !known(c), "_");
         build["architecture"] = arch.into();
+    }
+    if let Some(configuration) = configuration {
+        build["misc"] = json!({ CONFIGURATION: configuration });
     }
     let checkout = line(&json!({ "id": checkout, "origin": ORIGIN, "comment": kernel }));
     let version = line(&json!({ "major": 5, "minor": 3 }));

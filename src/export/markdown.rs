@@ -337,6 +337,9 @@ fn comparison_with(
     for sentence in &comparison.published {
         let _ = writeln!(out, "- checked: {}", escape(sentence));
     }
+    for setting in compare::settings(comparison) {
+        let _ = writeln!(out, "- {}: {}", compare::SETTINGS, escape(&setting));
+    }
     let _ = writeln!(out, "- **{}**", compare::tally(comparison));
     if ruling.ungated > 0 {
         let _ = writeln!(out, "- {}", escape(&compare::ungated_text(ruling)));

@@ -5,17 +5,19 @@
 //! A run comes in; its machine and its configuration go out, or how they differ from those of
 //! another run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::stream::run::{Fact, Run, Session};
+use crate::base::number::plural;
+use crate::base::settings;
+use crate::stream::run::{Fact, Run, Session, CONFIGURATION};
 
 /// A condition in which two sides differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// A difference of the machine does not matter to counted instructions.
     pub kind: ConditionKind,
-    /// The name of the condition, such as `cpu_model`.
-    pub name: &'static str,
+    /// The name of the condition, such as `cpu_model`, or of the setting.
+    pub name: String,
     /// The values of the base (untrusted text).
     pub base: String,
     /// The values of the new side (untrusted text).
@@ -29,6 +31,8 @@ pub enum ConditionKind {
     Machine,
     /// How the kernel under test and the agent were built and run.
     Configuration,
+    /// One setting of the kernel's configuration.
+    Setting,
 }
 
 impl Difference {
@@ -37,13 +41,36 @@ impl Difference {
     pub fn reason(&self) -> String {
         let what = match self.kind {
             ConditionKind::Machine => "machine",
-            ConditionKind::Configuration => "configuration",
+            ConditionKind::Configuration | ConditionKind::Setting => "configuration",
         };
         let Difference {
             name, base, new, ..
         } = self;
         format!("different {what}: {name} `{base}` is now `{new}`")
     }
+}
+
+/// How many settings [`reasons`] describes. If more differ, it only names as many.
+const DESCRIBED_SETTINGS: usize = 3;
+
+/// Differences in words (untrusted text). Many settings are counted instead.
+#[must_use]
+pub fn reasons<'a>(differences: impl Iterator<Item = &'a Difference>) -> String {
+    let (settings, others): (Vec<&Difference>, Vec<&Difference>) =
+        differences.partition(|difference| difference.kind == ConditionKind::Setting);
+    let mut reasons: Vec<String> = others.into_iter().map(Difference::reason).collect();
+    match settings.split_at_checked(DESCRIBED_SETTINGS) {
+        Some((first, rest)) if !rest.is_empty() => {
+            let names: Vec<&str> = first.iter().map(|one| one.name.as_str()).collect();
+            let rest = plural(rest.len() as u64, "other setting");
+            reasons.push(format!(
+                "different configuration: {} and {rest}",
+                names.join(", ")
+            ));
+        }
+        _ => reasons.extend(settings.into_iter().map(Difference::reason)),
+    }
+    reasons.join("; ")
 }
 
 /// Facts about the machine that change times: its processor, what virtualises or confines it, and
@@ -60,8 +87,8 @@ const MACHINE: [&str; 6] = [
 const NONE_UNLESS_REPORTED: [&str; 2] = ["hypervisor", "container"];
 /// Facts that the tool reports about a target that it built.
 const TARGET: [&str; 2] = ["board", "variant"];
-/// Facts that the agent reports about how it and its kernel were built.
-const BUILD: [&str; 3] = ["flags", "configuration", "kernel_port"];
+/// Facts that the agent or the build reports about how the agent and its kernel were built.
+const BUILD: [&str; 3] = ["flags", CONFIGURATION, "kernel_port"];
 
 type SessionValue = fn(&Session) -> String;
 
@@ -110,32 +137,68 @@ pub fn conditions(run: &Run) -> Vec<ReportedCondition> {
         report(configuration, name, fact_values(&run.host, name));
     }
     for name in BUILD {
-        let values = run
-            .sessions
-            .iter()
-            .flat_map(|s| fact_values(&s.facts, name));
+        let facts = run.sessions.iter().map(|s| &s.facts).chain([&run.host]);
+        let values = facts.flat_map(|facts| fact_values(facts, name));
         report(configuration, name, values.collect());
     }
     all
 }
 
 /// The conditions in which two runs differ. A condition that one side does not report does not
-/// count as a difference.
+/// count as a difference. Of the configuration, each setting that differs is a difference.
 #[must_use]
 pub fn differences(base: &Run, new: &Run) -> Vec<Difference> {
-    let text = |values: BTreeSet<String>| Vec::from_iter(values).join("` and `");
     let others = conditions(new);
-    let both = conditions(base).into_iter().filter_map(|base| {
-        let new = others.iter().find(|new| new.name == base.name)?;
-        let is_reported = !base.values.is_empty() && !new.values.is_empty();
-        (is_reported && base.values != new.values).then(|| Difference {
-            kind: base.kind,
-            name: base.name,
-            base: text(base.values),
-            new: text(new.values.clone()),
-        })
+    let both = conditions(base).into_iter().flat_map(|base| {
+        let new = others.iter().find(|new| new.name == base.name);
+        let new = new.map(|new| &new.values).filter(|new| !new.is_empty());
+        match new {
+            Some(new) if !base.values.is_empty() && base.values != *new => {
+                if base.name == CONFIGURATION {
+                    different_settings(&base.values, new)
+                } else {
+                    vec![Difference {
+                        kind: base.kind,
+                        name: base.name.to_owned(),
+                        base: listed(base.values.iter().map(String::as_str)),
+                        new: listed(new.iter().map(String::as_str)),
+                    }]
+                }
+            }
+            _ => Vec::new(),
+        }
     });
     both.collect()
+}
+
+fn listed<'a>(values: impl Iterator<Item = &'a str>) -> String {
+    values.collect::<Vec<&str>>().join("` and `")
+}
+
+/// The settings in which two configurations differ. Each side may have several configurations.
+fn different_settings(base: &BTreeSet<String>, new: &BTreeSet<String>) -> Vec<Difference> {
+    let (base, new) = (setting_values(base), setting_values(new));
+    let absent = BTreeSet::from([settings::ABSENT]);
+    let names: BTreeSet<&str> = base.keys().chain(new.keys()).copied().collect();
+    let differences = names.into_iter().filter_map(|name| {
+        let [base, new] = [&base, &new].map(|side| side.get(name).unwrap_or(&absent));
+        (base != new).then(|| Difference {
+            kind: ConditionKind::Setting,
+            name: name.to_owned(),
+            base: listed(base.iter().copied()),
+            new: listed(new.iter().copied()),
+        })
+    });
+    differences.collect()
+}
+
+/// The values that configurations give to each setting.
+fn setting_values(texts: &BTreeSet<String>) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut all: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, value) in texts.iter().flat_map(|text| settings::parse(text)) {
+        all.entry(name).or_default().insert(value);
+    }
+    all
 }
 
 /// The values of all facts with this name, except empty ones.

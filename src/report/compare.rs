@@ -16,7 +16,7 @@ use crate::base::number::{change, count, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
 use crate::files::reference::improvement_text;
 use crate::judge::compare::{Basis, Compared, Comparison, Conditions, Side, Speed, Verdict};
-use crate::judge::conditions::Difference;
+use crate::judge::conditions::{reasons, ConditionKind, Difference};
 use crate::judge::figures::RunFigures;
 use crate::judge::gate::{Objection, Ruling};
 use crate::judge::matrix::Column;
@@ -109,6 +109,11 @@ pub fn table(
     for line in shared_header(&names, &provenances) {
         write_header(&mut out, &line, &names, *style);
     }
+    let mut label = SETTINGS;
+    for text in settings(comparison) {
+        write_labelled(&mut out, label, &text, *style);
+        label = "";
+    }
     let compared: Vec<&Compared> = in_order(comparison);
     for (unit, rows) in grouped(&compared, |metric| metric.unit) {
         out.push('\n');
@@ -143,6 +148,20 @@ pub fn table(
         out.push_str(&painted_lines(*style, Ink::Red, &lines));
     }
     out
+}
+
+/// The label of the settings that differ.
+pub(crate) const SETTINGS: &str = "settings";
+
+/// The settings of the kernel's configuration that differ: `CONFIG_X n -> y`; not yet safe to show.
+pub(crate) fn settings(comparison: &Comparison) -> impl Iterator<Item = String> + '_ {
+    let is_setting = |one: &&Difference| one.kind == ConditionKind::Setting;
+    let differences = comparison.differences.iter().filter(is_setting);
+    differences.map(
+        |Difference {
+             name, base, new, ..
+         }| format!("{name} {base} -> {new}"),
+    )
 }
 
 /// A sentence that says how many idioms the gate ignores.
@@ -491,12 +510,7 @@ pub(crate) fn warnings(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<Stri
         ));
     } else if !comparison.differences.is_empty() {
         if comparison.conditions == Conditions::Across {
-            let reasons: Vec<String> = comparison
-                .differences
-                .iter()
-                .map(Difference::reason)
-                .collect();
-            let reasons = reasons.join("; ");
+            let reasons = reasons(comparison.differences.iter());
             warnings.push(format!("Compared although conditions differ: {reasons}."));
         } else if comparison.count(Verdict::Incomparable) > 0 {
             warnings.push("Conditions differ. Use --across to compare anyway.".to_owned());

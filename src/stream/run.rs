@@ -18,6 +18,9 @@ pub const CLOCK: &str = "clock.read";
 /// The name of the host fact with the filters of a run, separated by spaces.
 pub const FILTERS: &str = "filters";
 
+/// The fact with the configuration of the kernel under test: its settings as words `NAME=value`.
+pub const CONFIGURATION: &str = "configuration";
+
 /// The name of the host fact with the file that an imported run came from.
 pub const IMPORTED: &str = "imported";
 

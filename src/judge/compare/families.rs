@@ -13,7 +13,7 @@ use crate::judge::compare::quantity_test::{
 };
 use crate::judge::compare::sessions::{Clocks, Sessions};
 use crate::judge::compare::{Conditions, Options};
-use crate::judge::conditions::{ConditionKind, Difference};
+use crate::judge::conditions::{reasons, ConditionKind, Difference};
 use crate::judge::figures::{MetricFigures, RunFigures};
 use crate::judge::floors::Floors;
 use crate::judge::quantity::Quantity;
@@ -283,13 +283,8 @@ impl Comparer<'_> {
         }
         let matters =
             |d: &&Difference| base.unit != Unit::Instructions || d.kind != ConditionKind::Machine;
-        let reasons: Vec<String> = self
-            .differences
-            .iter()
-            .filter(matters)
-            .map(Difference::reason)
-            .collect();
-        (!reasons.is_empty()).then(|| reasons.join("; "))
+        let reasons = reasons(self.differences.iter().filter(matters));
+        (!reasons.is_empty()).then_some(reasons)
     }
 }
 
