@@ -560,6 +560,217 @@ fn instruction_counting_target_may_be_slow() {
     seen.expect(0, "fifo.put.user,ok", "");
 }
 
+/// A target whose build writes its settings to `.config` as a kernel's build does: `DEPENDENT` stays
+/// off unless `PARENT` is on, and unknown settings are refused.
+fn describe_configurable(bed: &Bed) {
+    bed.script("agent", &obey("instructions"));
+    bed.script(
+        "build",
+        r#"out=$1; shift
+echo "$*" >> builds
+parent=n dependent=n text='"x y"'
+for word; do
+    case $word in
+    -DCONFIG_PARENT=*) parent=${word#*=} ;;
+    -DCONFIG_DEPENDENT=*) dependent=${word#*=} ;;
+    -DCONFIG_TEXT=*) text=${word#*=} ;;
+    *) echo "$word: undefined symbol" >&2; exit 1 ;;
+    esac
+done
+{
+    echo "CONFIG_PARENT=$parent"
+    [ $parent = n ] || echo "CONFIG_DEPENDENT=$dependent"
+    echo "CONFIG_TEXT=$text"
+    i=0; while [ $i -lt 800 ]; do echo "CONFIG_A_LONG_NAME_$i=y"; i=$((i + 1)); done
+} > "$out/.config"
+echo "configuration=$(tr '\n' ' ' < "$out/.config")" > "$out/facts""#,
+    );
+    bed.describe(
+        "unit = \"instructions\"\ncommand = [\"AGENT\"]\norder = \"arguments\"\n\
+         [variants.parent]\nabout = \"x\"\nbuild = [\"-DCONFIG_PARENT=y\"]\n\
+         [options.\"CONFIG_*\"]\nabout = \"a setting\"\nbuild = [\"-D{name}={value}\"]",
+        "build = [\"HERE/build\", \"{out}\"]",
+    );
+}
+
+#[test]
+fn settings_are_passed_to_the_build_and_checked() {
+    let bed = Bed::new();
+    describe_configurable(&bed);
+    let seen = bed.measure(
+        "t.toml,CONFIG_DEPENDENT=y,CONFIG_TEXT=z,variant=parent",
+        &[],
+    );
+    seen.expect(0, "fifo.put.user,ok", "");
+    assert_eq!(
+        bed.read("builds"),
+        "-DCONFIG_DEPENDENT=y -DCONFIG_TEXT=z -DCONFIG_PARENT=y\n"
+    );
+    let facts = bed.facts();
+    let target = "target | t.toml:a,variant=parent,CONFIG_DEPENDENT=y,CONFIG_TEXT=z";
+    for fact in [target, "CONFIG_DEPENDENT | y", "CONFIG_TEXT | z"] {
+        assert!(facts.contains(&fact.to_owned()), "{fact}: {facts:?}");
+    }
+    for (setting, why) in [
+        (
+            "CONFIG_DEPENDENT=y",
+            "not built as t.toml:a,CONFIG_DEPENDENT=y asks: CONFIG_DEPENDENT=y is not in its configuration; a setting that it depends on may be off",
+        ),
+        ("CONFIG_TYPO=y", "CONFIG_TYPO=y: undefined symbol"),
+    ] {
+        let on = format!("t.toml,{setting}");
+        bed.measure(&on, &[]).expect(1, "", why);
+    }
+    // Off is what a setting is that the configuration does not have.
+    bed.measure("t.toml,CONFIG_DEPENDENT=n", &[])
+        .expect(0, "fifo.put.user,ok", "");
+    for (setting, why) in [
+        ("CONFIG_TEXT=", "the value of CONFIG_TEXT= must be one word"),
+        ("config_text=y", "did you mean CONFIG_TEXT?"),
+        (
+            "CONFIG_PARENT=n,variant=parent",
+            "conflict: one sets -DCONFIG_PARENT=n, another -DCONFIG_PARENT=y",
+        ),
+    ] {
+        bed.measure(&format!("t.toml,{setting}"), &[])
+            .expect(2, "", why);
+    }
+    bed.script("build", "exit 0");
+    bed.measure("t.toml,CONFIG_TEXT=q", &[]).expect(
+        1,
+        "",
+        "the build does not report its `configuration`, so whether CONFIG_TEXT took effect is unknown",
+    );
+}
+
+#[test]
+fn settings_are_columns_and_sides_and_their_differences_are_shown() {
+    let bed = Bed::new();
+    describe_configurable(&bed);
+    let columns = ["--variant", "default", "--variant", "CONFIG_TEXT=z"];
+    let seen = bed.run(&[&["matrix", "--on", "t.toml"], &columns[..]].concat());
+    seen.expect(0, "CONFIG_TEXT=z", "");
+    let seen = bed.run(&[
+        "ab",
+        "--on",
+        "t.toml",
+        "default",
+        "CONFIG_PARENT=y",
+        "-o",
+        "x",
+    ]);
+    seen.expect(0, "settings CONFIG_PARENT n -> y\n", "");
+    assert_eq!(seen.out.matches("CONFIG_").count(), 3, "{}", seen.out);
+    let saved = bed.read("x-base.km");
+    assert!(saved.lines().all(|line| line.len() <= 240));
+    for format in ["json", "kcidb", "go", "openmetrics", "junit"] {
+        let seen = bed.run(&["show", "--format", format, "x-base.km"]);
+        assert_eq!(seen.status, Some(0), "{format}: {}", seen.err);
+        let configurations = seen.out.matches("CONFIG_A_LONG_NAME_799=y").count();
+        assert!(configurations <= 1, "{format}: {configurations}");
+    }
+    let seen = bed.run(&["show", "x-base.km"]);
+    assert!(!seen.out.contains("CONFIG_A_LONG"), "{}", seen.out);
+    let seen = bed.run(&["compare", "--format", "json", "x-base.km", "x-new.km"]);
+    let all: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    let different = all["differences"].as_array().unwrap();
+    assert_eq!(different.len(), 1, "{different:?}");
+    assert_eq!(different[0]["name"], "CONFIG_PARENT");
+}
+
+#[test]
+fn unlisted_board_is_flashed_and_read_over_a_serial_line() {
+    let bed = Bed::new();
+    let (mut board, device) = line();
+    let _held = hold(&device);
+    bed.script("build", "echo \"$1\" > \"$2/board\"");
+    bed.script("flash", "echo \"$1 $(cat \"$2/board\")\" >> flashed");
+    bed.describe(
+        "unit = \"instructions\"\ncommand = [\"AGENT\"]\n[boards.\"*\"]\nabout = \"any\"\nunit = \"cycles\"\norder = \"line\"\nruns = 1\nsilence = 20\nflash = [\"HERE/flash\", \"{board}\", \"{out}\"]"
+            .replace("HERE", bed.folder.path().to_str().unwrap())
+            .as_str(),
+        "build = [\"HERE/build\", \"{board}\", \"{out}\"]",
+    );
+    let talker = thread::spawn(move || {
+        for answer in [catalog("cycles"), whole("cycles", 7)] {
+            let mut byte = [0];
+            while byte != *b"\n" {
+                board.read_exact(&mut byte).unwrap();
+            }
+            board.write_all(answer.as_bytes()).unwrap();
+        }
+        board
+    });
+    let on = format!("t.toml:nrf@1.0/cpu,serial={device}");
+    let seen = bed.run(&["run", "--format", "csv", "--on", &on]);
+    seen.expect(0, "fifo.put.user,ok", "saved: ");
+    let _board = talker.join().unwrap();
+    assert_eq!(bed.read("flashed"), "nrf@1.0/cpu nrf@1.0/cpu\n");
+    let saved = bed.saved();
+    let name = saved.file_name().unwrap().to_str().unwrap();
+    assert!(name.contains("Z-t-nrf_1_0_cpu-"), "{name}");
+    assert!(bed.facts().contains(&"board | nrf@1.0/cpu".to_owned()));
+    bed.measure("t.toml:b", &[]).expect(
+        2,
+        "",
+        "board `b` needs the serial line that it prints its records on: serial=DEVICE; these boards are known: a",
+    );
+    bed.measure(&format!("t.toml:a,serial={device}"), &[])
+        .expect(2, "", "board `a` has no serial line");
+    let seen = bed.run(&["targets"]);
+    assert_eq!(seen.status, Some(0), "{}", seen.err);
+}
+
+#[test]
+fn here_is_the_folder_of_the_description() {
+    let bed = Bed::new();
+    for (folder, ticks) in [("base", 100), ("new", 200)] {
+        fs::create_dir(bed.path(folder)).unwrap();
+        bed.write(&format!("{folder}/ticks"), &whole("instructions", ticks));
+        bed.write(
+            &format!("{folder}/x.toml"),
+            "about = \"x\"\nboard = \"a\"\nbuild = [\"cp\", \"{here}/ticks\", \"{out}/ticks\"]\n\
+             image = \"{out}/ticks\"\n[boards.a]\nabout = \"a\"\nunit = \"instructions\"\n\
+             command = [\"{here}/../agent\", \"{image}\"]\norder = \"arguments\"\n",
+        );
+    }
+    let script = "case \"$2\" in list) cat catalog.instructions;; *) cat \"$1\";; esac";
+    bed.script("agent", script);
+    let seen = bed.run(&["ab", "base/x.toml", "new/x.toml"]);
+    seen.expect(0, "+100 %", "");
+}
+
+#[test]
+fn what_a_probe_prints_makes_another_build() {
+    let bed = Bed::new();
+    bed.script("agent", &obey("instructions"));
+    bed.script(
+        "build",
+        "echo >> \"$1/builds\"; wc -l < \"$1/builds\" >> builds",
+    );
+    bed.describe(
+        "unit = \"instructions\"\ncommand = [\"AGENT\"]\norder = \"arguments\"\nruns = 1\n\
+         probe = [\"sh\", \"-c\", 'test -n \"$TREE\" && echo $TREE || { echo no tree: set TREE >&2; exit 1; }']",
+        "build = [\"HERE/build\", \"{out}\"]",
+    );
+    for tree in ["one", "two", "one"] {
+        let mut command = bed.command(&["run", "--on", "t.toml", "--format", "csv"]);
+        let seen = Seen::from(command.env("TREE", tree).output().unwrap());
+        seen.expect(0, "clock.read,ok", "");
+    }
+    assert_eq!(bed.read("builds"), "1\n1\n2\n");
+    fs::create_dir_all(bed.path("config/kernmark/targets")).unwrap();
+    let user = bed.path("config/kernmark/targets/mine.toml");
+    fs::copy(bed.path("t.toml"), user).unwrap();
+    let seen = bed.run(&["targets"]);
+    seen.expect(0, "cannot be used here: no tree: set TREE\n", "");
+    let seen = bed.run(&["targets", "--format", "json"]);
+    let all: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    let mut all = all.as_array().unwrap().iter();
+    let mine = all.find(|target| target["name"] == "mine").unwrap();
+    assert_eq!(mine["boards"][0]["unusable"], "no tree: set TREE");
+}
+
 #[test]
 fn missing_programs_are_named_with_their_install_command() {
     let bed = Bed::new();

@@ -20,7 +20,7 @@ use crate::files::reference;
 use crate::judge::quantity::Quantity;
 use crate::stream::run::Entry;
 use crate::target::described::{find, names};
-use crate::target::description::Description;
+use crate::target::description::{family, Description, ANY_BOARD};
 use crate::target::spec::{self, Spec};
 
 /// The line that stands for file names: the shell completes these itself.
@@ -351,7 +351,8 @@ fn targets(typed: &str) -> Vec<Candidate> {
         for name in names() {
             if let Some(description) = description(&name) {
                 candidates.push(word(&name, &description.about));
-                for (board, it) in &description.boards {
+                let is_listed = |(board, _): &(&String, _)| *board != ANY_BOARD;
+                for (board, it) in description.boards.iter().filter(is_listed) {
                     candidates.push(word(format!("{name}:{board}"), &it.about));
                 }
             }
@@ -372,10 +373,8 @@ fn targets(typed: &str) -> Vec<Candidate> {
                 .map(|(name, about)| behind(&format!("variant={start}{name}"), about)),
         );
     } else if let Some((name, _)) = last.split_once('=') {
-        let values = description
-            .options
-            .get(name)
-            .and_then(|option| option.values.clone());
+        let option = description.option(name);
+        let values = option.and_then(|option| option.values.clone());
         let values = values.unwrap_or_default();
         candidates.extend(
             values
@@ -387,7 +386,7 @@ fn targets(typed: &str) -> Vec<Candidate> {
             candidates.push(behind("variant=", "one of its variants, or several: A+B"));
         }
         let options = description.options.iter();
-        candidates.extend(options.map(|(name, option)| behind(&format!("{name}="), &option.about)));
+        candidates.extend(options.map(|(name, option)| behind(&option_start(name), &option.about)));
         candidates.push(behind("serial=", "the serial line of its board"));
         candidates.push(behind("baud=", "the baud rate of that line"));
     }
@@ -404,12 +403,19 @@ fn changes(target: &str) -> Vec<Candidate> {
         candidates.push(word(name, &about));
     }
     for (name, option) in &description.options {
-        candidates.push(word(format!("{name}="), &option.about));
-        for value in option.values.iter().flatten() {
-            candidates.push(word(format!("{name}={value}"), &option.about));
+        candidates.push(word(option_start(name), &option.about));
+        if family(name).is_none() {
+            for value in option.values.iter().flatten() {
+                candidates.push(word(format!("{name}={value}"), &option.about));
+            }
         }
     }
     candidates
+}
+
+/// What the user types first to set an option: `kernel=`, or `CONFIG_` of a family.
+fn option_start(name: &str) -> String {
+    family(name).map_or_else(|| format!("{name}="), str::to_owned)
 }
 
 /// The description of a target, if it has one.

@@ -20,7 +20,7 @@ use crate::target::exec::Exec;
 use crate::target::file::StreamFile;
 use crate::target::host::Host;
 use crate::target::serial::Serial;
-use crate::target::spec::{DescriptionLocation, Spec};
+use crate::target::spec::{self, DescriptionLocation, Spec};
 use crate::target::Target;
 
 /// How long an agent may stay silent before it counts as hung.
@@ -72,7 +72,8 @@ impl ResolvedTarget {
             }
         };
         let variants = choice.variants.join("+");
-        let parts = [&*target, &plan.chosen.board, &variants];
+        let board = spec::board_file_name(&plan.chosen.board);
+        let parts = [&*target, &board, &variants];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join("-")
     }

@@ -2,15 +2,18 @@
 
 //! The command `targets`: lists the targets for `--on`.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
+use std::thread;
 
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 use super::arguments::{Choice, Printed};
 use super::output::print;
-use super::{exit, Failure, Outcome};
+use super::{exit, interrupt, Failure, Outcome};
 use crate::base::text::plain;
-use crate::target::described::{find, names};
+use crate::target::described::{find, names, unusable_boards};
+use crate::target::description::{Description, ANY_BOARD};
 use crate::target::spec::DescriptionLocation;
 
 impl Choice for TargetsFormat {
@@ -46,6 +49,12 @@ struct Target {
     options: Vec<Setting>,
 }
 
+impl Target {
+    fn listed_boards(&self) -> impl Iterator<Item = &Named> {
+        self.boards.iter().filter(|board| board.name != ANY_BOARD)
+    }
+}
+
 /// A board or a variant.
 #[derive(Serialize)]
 struct Named {
@@ -54,6 +63,9 @@ struct Named {
     /// The boards that have it; `None`: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     boards: Option<Vec<String>>,
+    /// Why it cannot be used on this machine; `None` if nothing speaks against it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unusable: Option<String>,
 }
 
 /// An option.
@@ -70,10 +82,24 @@ struct Setting {
 /// Lists the targets. Faulty descriptions are reported on standard error.
 pub(super) fn targets(arguments: &Arguments) -> Outcome {
     let mut status = exit::OK;
+    let interrupt = interrupt()?;
+    let look_up = |name: String| {
+        let found = find(&DescriptionLocation::Named(name))?;
+        let unusable = unusable_boards(&found, &interrupt)?;
+        Ok(target(found.name, found.description, &unusable))
+    };
+    // A probe may take a while, so all targets are probed at the same time.
+    let looked_up: Vec<Result<Target, String>> = thread::scope(|scope| {
+        let names = names().into_iter();
+        let threads: Vec<_> = names.map(|name| scope.spawn(|| look_up(name))).collect();
+        let died = |_| Err("a probe could not be run".to_owned());
+        let results = threads.into_iter().map(thread::ScopedJoinHandle::join);
+        results.map(|result| result.unwrap_or_else(died)).collect()
+    });
     let mut all = Vec::new();
-    for name in names() {
-        match find(&DescriptionLocation::Named(name)) {
-            Ok(found) => all.push(target(found.name, found.description)),
+    for result in looked_up {
+        match result {
+            Ok(target) => all.push(target),
             Err(why) => {
                 eprintln!("kernmark: {}", plain(&why));
                 status = exit::FAILED;
@@ -91,9 +117,10 @@ pub(super) fn targets(arguments: &Arguments) -> Outcome {
     Ok(status)
 }
 
-fn target(name: String, description: crate::target::description::Description) -> Target {
+fn target(name: String, description: Description, unusable: &BTreeMap<String, String>) -> Target {
     let default_board = description.preferred().join(" or ");
     let boards = description.boards.into_iter().map(|(name, board)| Named {
+        unusable: unusable.get(&name).cloned(),
         name,
         about: board.about,
         boards: None,
@@ -105,6 +132,7 @@ fn target(name: String, description: crate::target::description::Description) ->
             name,
             about: variant.about,
             boards: variant.boards,
+            unusable: None,
         });
     let options = description
         .options
@@ -130,6 +158,11 @@ fn table(targets: &[Target]) -> String {
     for target in targets {
         let name = &target.name;
         rows.push((name.clone(), target.about.clone()));
+        let cannot = |why: &String| (String::new(), format!("cannot be used here: {why}"));
+        let mut reasons = target.listed_boards().map(|board| board.unusable.as_ref());
+        let first = reasons.next().flatten();
+        let shared = first.filter(|why| reasons.all(|other| other == Some(why)));
+        rows.extend(shared.map(cannot));
         for board in &target.boards {
             let mut defaults = target.default_board.split(" or ");
             let note = match defaults.position(|name| name == board.name) {
@@ -137,10 +170,16 @@ fn table(targets: &[Target]) -> String {
                 Some(_) => " (default if the one above cannot be used)",
                 None => "",
             };
+            let board_name = match board.name.as_str() {
+                ANY_BOARD => "BOARD",
+                name => name,
+            };
             rows.push((
-                format!("  {name}:{}", board.name),
+                format!("  {name}:{board_name}"),
                 format!("{}{note}", board.about),
             ));
+            let own = board.unusable.as_ref().filter(|_| shared.is_none());
+            rows.extend(own.map(cannot));
         }
         for variant in &target.variants {
             let only = variant.boards.as_ref();

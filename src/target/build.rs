@@ -18,7 +18,8 @@ use rustix::io::Errno;
 use super::description::ChosenTarget;
 use super::process::{self, last_lines, ToolResult, POLL_INTERVAL};
 use crate::base::interrupt::Interrupt;
-use crate::stream::run::Fact;
+use crate::base::settings;
+use crate::stream::run::{Fact, CONFIGURATION};
 
 /// The file of facts that a build may write to its output folder.
 const FACTS: &str = "facts";
@@ -130,9 +131,49 @@ pub fn build(
         }
     }
     let text = fs::read(out.join(FACTS)).unwrap_or_default();
-    Ok(BuildResult::Succeeded(facts(&String::from_utf8_lossy(
-        &text,
-    ))))
+    let facts = facts(&String::from_utf8_lossy(&text));
+    check_settings(chosen, &facts)?;
+    Ok(BuildResult::Succeeded(facts))
+}
+
+/// Checks that each setting of the user has its value in the configuration that the build reports.
+/// A kernel's build may give a setting another value without an error.
+fn check_settings(chosen: &ChosenTarget, facts: &[Fact]) -> Result<(), String> {
+    if chosen.settings.is_empty() {
+        return Ok(());
+    }
+    let names = chosen.settings.join(", ");
+    let Some(text) = Fact::value_in(facts, CONFIGURATION) else {
+        return Err(format!(
+            "the build does not report its `{CONFIGURATION}`, so whether {names} took effect is unknown"
+        ));
+    };
+    let made = settings::parse(text);
+    let differs = |name: &&String| {
+        let wanted = settings::unquoted(&chosen.options[*name]);
+        wanted != settings::unquoted(settings::value(&made, name))
+    };
+    let explain = |name: &String| {
+        let wanted = &chosen.options[name];
+        match made.get(name.as_str()) {
+            Some(value) => format!("{name}={wanted} became {name}={value}"),
+            None => format!("{name}={wanted} is not in its configuration"),
+        }
+    };
+    let problems: Vec<String> = chosen
+        .settings
+        .iter()
+        .filter(differs)
+        .map(explain)
+        .collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "the kernel was not built as {} asks: {}; a setting that it depends on may be off",
+        chosen.choice,
+        problems.join(", ")
+    ))
 }
 
 /// Creates the folder and locks it against other builds. `None` if the user interrupted the wait.

@@ -3,13 +3,13 @@
 //! Targets that a description defines: finds the description, builds the image, starts the board or
 //! emulator, and reads its record stream.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::{self as own, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::build::{self, BuildResult};
 use super::description::{
@@ -33,6 +33,9 @@ const RESET_LIMIT: Duration = Duration::from_secs(30);
 /// Time limit for probing a board.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
+/// Time limit for probing the boards of a target when all targets are listed.
+const LISTING_PROBE_LIMIT: Duration = Duration::from_secs(1);
+
 /// Time limit for asking a program for its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
@@ -43,6 +46,8 @@ pub struct FoundDescription {
     pub name: String,
     /// The text of the file.
     pub text: String,
+    /// The folder of the file. `None` if the description is built in.
+    folder: Option<PathBuf>,
     /// The parsed description.
     pub description: Description,
 }
@@ -63,25 +68,28 @@ fn user_folder() -> Option<PathBuf> {
 ///
 /// There is none, or it is invalid.
 pub fn find(target: &DescriptionLocation) -> Result<FoundDescription, String> {
-    let (name, origin, text) = match target {
-        DescriptionLocation::File(path) => (spec::name_of(path), path.clone(), read(path)?),
+    let (name, file, text) = match target {
+        DescriptionLocation::File(path) => (spec::name_of(path), Some(path.clone()), read(path)?),
         DescriptionLocation::Named(name) => {
             let user_file = user_folder().map(|folder| folder.join(format!("{name}.toml")));
             let built_in = || sources::targets().iter().find(|(known, _)| known == name);
             match (user_file.filter(|path| path.is_file()), built_in()) {
-                (Some(path), _) => (name.clone(), path.clone(), read(&path)?),
-                (None, Some((_, text))) => {
-                    let origin = format!("{name}.toml (built in)").into();
-                    (name.clone(), origin, (*text).to_owned())
-                }
+                (Some(path), _) => (name.clone(), Some(path.clone()), read(&path)?),
+                (None, Some((_, text))) => (name.clone(), None, (*text).to_owned()),
                 (None, None) => return Err(unknown_target(name)),
             }
         }
     };
-    let description = Description::parse(&origin.display().to_string(), &text)?;
+    let origin = match &file {
+        Some(path) => path.display().to_string(),
+        None => format!("{name}.toml (built in)"),
+    };
+    let description = Description::parse(&origin, &text)?;
+    let file = file.and_then(|path| path::absolute(path).ok());
     Ok(FoundDescription {
         name,
         text,
+        folder: file.and_then(|path| Some(path.parent()?.to_owned())),
         description,
     })
 }
@@ -149,6 +157,8 @@ pub struct Plan {
     pub chosen: ChosenTarget,
     /// The folder of its build output, relative to the cache folder.
     out: PathBuf,
+    /// The folder of its description. `None` if that is built in.
+    folder: Option<PathBuf>,
     /// Why it cannot be used on this machine; `None` if it can.
     unusable: Option<String>,
 }
@@ -163,93 +173,155 @@ pub fn plan(choice: &Choice, interrupt: &Interrupt) -> Result<Plan, String> {
     let found = find(&choice.target)?;
     let (choice, candidates) = found.description.candidates(choice)?;
     let mut reasons = Vec::new();
-    let mut chosen = None;
+    let mut last = None;
     for board in candidates {
         let choice = Choice {
             board: Some(board.clone()),
             ..choice.clone()
         };
         let candidate = found.description.choose(&choice)?;
-        let problem = probe(&candidate, interrupt)?;
-        let is_usable = problem.is_none();
-        reasons.extend(problem.map(|why| format!("board `{board}` cannot be used here: {why}")));
-        chosen = Some(candidate);
+        let probed = probe(&candidate, found.folder.as_deref(), interrupt)?;
+        match &probed {
+            Ok(_) => reasons.clear(),
+            Err(why) => reasons.push(format!("board `{board}` cannot be used here: {why}")),
+        }
+        let is_usable = probed.is_ok();
+        last = Some((candidate, probed.unwrap_or_default()));
         if is_usable {
-            reasons.clear();
             break;
         }
     }
-    let chosen = chosen.ok_or("it has no board")?;
+    let (chosen, found_by_probe) = last.ok_or("it has no board")?;
     // Options that the build does not use do not need a build of their own.
-    let affects_build = |name: &String| description::has_placeholder(&chosen.build, name);
+    let affects_build = |name: &str| description::has_placeholder(&chosen.build, name);
     let options = chosen
         .options
         .iter()
         .filter(|(name, _)| affects_build(name));
     let options = options.flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
+    let folder = found.folder.as_deref().filter(|_| affects_build("here"));
+    let folder = folder.map(|folder| folder.as_os_str().as_encoded_bytes());
     let sources = sources::hash().to_le_bytes();
-    let pieces = [found.text.as_bytes(), &sources];
-    let hash = cache::hash(pieces.into_iter().chain(options));
-    let folder = format!(
+    let pieces = [
+        found.text.as_bytes(),
+        &sources,
+        chosen.board.as_bytes(),
+        &found_by_probe,
+    ];
+    let hash = cache::hash(pieces.into_iter().chain(folder).chain(options));
+    let out = format!(
         "{}-{}-{}-{hash:016x}",
         found.name,
-        chosen.board,
+        spec::board_file_name(&chosen.board),
         chosen.variant_name()
     );
     Ok(Plan {
-        out: Path::new("build").join(folder),
+        out: Path::new("build").join(out),
+        folder: found.folder,
         unusable: (!reasons.is_empty()).then(|| reasons.join("; ")),
         chosen,
     })
 }
 
-/// Runs a board's probe. Returns why the board cannot be used, or `None` if it can. The result does
-/// not change while the tool runs, so each probe runs only once.
-fn probe(chosen: &ChosenTarget, interrupt: &Interrupt) -> Result<Option<String>, String> {
-    static RESULTS: Mutex<Option<HashMap<Vec<String>, Option<String>>>> = Mutex::new(None);
+/// The result of a probe: what it printed, or why the board cannot be used.
+type Probed = Result<Vec<u8>, String>;
+
+/// Runs a board's probe. The result does not change while the tool runs, so each probe runs only
+/// once.
+fn probe(
+    chosen: &ChosenTarget,
+    folder: Option<&Path>,
+    interrupt: &Interrupt,
+) -> Result<Probed, String> {
+    static RESULTS: Mutex<Option<HashMap<Vec<String>, Probed>>> = Mutex::new(None);
     if chosen.probe.is_empty() {
-        return Ok(None);
+        return Ok(Ok(Vec::new()));
     }
-    let chosen = fill_placeholders(chosen.clone(), Path::new(""))?;
-    let mut results = RESULTS.lock().unwrap_or_else(PoisonError::into_inner);
-    let results = results.get_or_insert_with(HashMap::new);
-    if let Some(known) = results.get(&chosen.probe) {
+    let chosen = fill_placeholders(chosen.clone(), folder, Path::new(""))?;
+    let results = || RESULTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = results().get_or_insert_default().get(&chosen.probe) {
         return Ok(known.clone());
     }
-    let mut words = chosen.probe.iter();
-    let program = words.next().map_or("", String::as_str);
+    let probed = run_probe(&chosen.probe, PROBE_LIMIT, interrupt);
+    let mut results = results();
+    results
+        .get_or_insert_default()
+        .insert(chosen.probe, probed.clone());
+    Ok(probed)
+}
+
+fn run_probe(words: &[String], limit: Duration, interrupt: &Interrupt) -> Probed {
+    let (program, words) = words.split_first().ok_or("its probe is empty")?;
     let mut command = Command::new(program);
-    let problem = match process::run_tool(command.args(words), PROBE_LIMIT, interrupt) {
-        Ok(ToolResult::Succeeded(_) | ToolResult::Interrupted) => None,
-        Ok(ToolResult::Failed(what, stderr)) => Some(match last_lines(&stderr) {
+    match process::run_tool(command.args(words), limit, interrupt)? {
+        ToolResult::Succeeded(stdout) => Ok(stdout),
+        ToolResult::Interrupted => Ok(Vec::new()),
+        ToolResult::Failed(what, stderr) => Err(match last_lines(&stderr) {
             lines if lines.is_empty() => format!("{program} {what}"),
             lines => lines,
         }),
-        Err(why) => Some(why),
-    };
-    results.insert(chosen.probe, problem.clone());
-    Ok(problem)
+    }
 }
 
-/// Replaces all placeholders except those of a session.
-fn fill_placeholders(chosen: ChosenTarget, out: &Path) -> Result<ChosenTarget, String> {
+/// Why boards of a description cannot be used on this machine: a program is missing, or their probe
+/// says so. Boards that can be used are left out, and those whose probe is not over in time.
+///
+/// # Errors
+///
+/// The agent's sources cannot be written to the cache.
+pub fn unusable_boards(
+    found: &FoundDescription,
+    interrupt: &Interrupt,
+) -> Result<BTreeMap<String, String>, String> {
+    let started = Instant::now();
+    let mut unusable = BTreeMap::new();
+    let mut known: HashMap<Vec<String>, Option<String>> = HashMap::new();
+    for board in found.description.listed_boards() {
+        let choice = Choice::of_board(&found.name, board);
+        let chosen = found.description.choose(&choice)?;
+        let why = match build::check_needs(&chosen.needs) {
+            Err(missing) => Some(missing),
+            Ok(()) if chosen.probe.is_empty() => None,
+            Ok(()) => {
+                let probe =
+                    fill_placeholders(chosen, found.folder.as_deref(), Path::new(""))?.probe;
+                let run = |probe: &Vec<String>| {
+                    let left = LISTING_PROBE_LIMIT.checked_sub(started.elapsed())?;
+                    let problem = run_probe(probe, left, interrupt).err();
+                    problem.filter(|_| started.elapsed() < LISTING_PROBE_LIMIT)
+                };
+                let problem = known.get(&probe).cloned().unwrap_or_else(|| run(&probe));
+                known.insert(probe, problem.clone());
+                problem
+            }
+        };
+        unusable.extend(why.map(|why| (board.clone(), why)));
+    }
+    Ok(unusable)
+}
+
+/// Replaces all placeholders except those of a session. `folder` is that of the description.
+fn fill_placeholders(
+    chosen: ChosenTarget,
+    folder: Option<&Path>,
+    out: &Path,
+) -> Result<ChosenTarget, String> {
     let agent = sources::folder()?;
-    let all = [&chosen.build, &chosen.probe, &chosen.reset, &chosen.flash];
-    let in_command = match &chosen.source {
-        RecordSource::Command(words) => description::has_placeholder(words, "linux_agent"),
-        RecordSource::Serial { .. } => false,
-    };
-    let is_needed = in_command
-        || all
-            .iter()
-            .any(|words| description::has_placeholder(words, "linux_agent"));
-    let linux_agent = if is_needed {
+    let linux_agent = if chosen.has_placeholder("linux_agent") {
         host::program_file()?
     } else {
         PathBuf::new()
     };
+    let here = match folder {
+        _ if !chosen.has_placeholder("here") => "",
+        Some(folder) => folder
+            .to_str()
+            .ok_or_else(|| format!("{} is not UTF-8; rename it", folder.display()))?,
+        None => return Err("a description that is built in has no folder for {here}".to_owned()),
+    };
     Ok(chosen.fill(&PlaceholderValues {
         agent: utf8(&agent)?,
+        here,
         out: utf8(out)?,
         linux_agent: utf8(&linux_agent)?,
         tool: &own::id().to_string(),
@@ -269,7 +341,7 @@ impl<'a> Described<'a> {
             return Err(why);
         }
         let out = cache::folder()?.join(&plan.out);
-        let chosen = fill_placeholders(plan.chosen, &out)?;
+        let chosen = fill_placeholders(plan.chosen, plan.folder.as_deref(), &out)?;
         let BuildResult::Succeeded(built) = build::build(&chosen, &out, interrupt)? else {
             return Ok(None);
         };

@@ -62,6 +62,21 @@ pub struct Choice {
     pub options: BTreeMap<String, String>,
 }
 
+impl Choice {
+    /// A target by name, with a board and nothing else.
+    #[must_use]
+    pub fn of_board(target: &str, board: &str) -> Self {
+        Choice {
+            target: DescriptionLocation::Named(target.to_owned()),
+            board: Some(board.to_owned()),
+            variants: Vec::new(),
+            serial: None,
+            baud: None,
+            options: BTreeMap::new(),
+        }
+    }
+}
+
 /// Where a description is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DescriptionLocation {
@@ -161,7 +176,7 @@ fn choice(text: &str) -> Result<Choice, String> {
         }
         None => (None, rest),
     };
-    if let Some(board) = board.filter(|board| !is_name(board)) {
+    if let Some(board) = board.filter(|board| !is_board(board)) {
         return Err(format!(
             "`{board}` in `{text}` is not a valid name of a board"
         ));
@@ -192,7 +207,7 @@ fn choice(text: &str) -> Result<Choice, String> {
                 choice.serial = Some(value.replace(",,", ",").into());
             }
             Some(("baud", value)) => choice.baud = Some(baud(value)?),
-            Some((name, value)) if is_name(name) && name != "serial" => {
+            Some((name, value)) if is_option(name) && name != "serial" => {
                 let value = value.replace(",,", ",");
                 choice.options.insert(name.to_owned(), value);
             }
@@ -270,12 +285,34 @@ pub fn check_baud(rate: u32) -> Result<(), String> {
     baud(&rate.to_string()).map(|_| ())
 }
 
-/// Whether a text is valid as the name of a target, a board or a variant. Valid names can be part
-/// of a file name.
+/// Whether a text is valid as the name of a target or a variant. Valid names can be part of a file
+/// name.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     !text.is_empty() && text.len() <= 40 && text.chars().all(is_allowed)
+}
+
+/// Whether a text is valid as the name of a board: `an385`, `mps2/an385`, `nrf9160dk@0.7.0/nrf9160`.
+#[must_use]
+pub fn is_board(text: &str) -> bool {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
+    let is_part = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric()) && part.chars().all(is_allowed)
+    };
+    text.len() <= 80 && text.split('/').all(is_part)
+}
+
+/// The name of a board as part of a file name. Two boards may have the same.
+#[must_use]
+pub fn board_file_name(board: &str) -> String {
+    board.replace(['/', '.', '@'], "_")
+}
+
+/// Whether a text is valid as the name of an option. Names of kernel settings may be long.
+fn is_option(text: &str) -> bool {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    !text.is_empty() && text.len() <= 100 && text.chars().all(is_allowed)
 }
 
 /// The name of the target that a file describes: the file name without its extension, with invalid
@@ -379,6 +416,23 @@ mod tests {
     }
 
     #[test]
+    fn board_may_have_qualifiers_and_a_revision() {
+        for board in ["mps2/an385", "nrf9160dk@0.7.0/nrf9160/ns", "2x_y-z"] {
+            let text = format!("zephyr:{board},CONFIG_HZ=100");
+            let Spec::Described(choice) = spec(&text).unwrap() else {
+                panic!("{text}");
+            };
+            assert_eq!(choice.board.as_deref(), Some(board));
+            assert_eq!(choice.options["CONFIG_HZ"], "100");
+            assert_eq!(canonical(&text), text);
+            assert!(is_name(&board_file_name(board)), "{board}");
+        }
+        for board in ["/a", "a/", "a//b", "..", "a/../b", "-a", "*", "a b", "@1"] {
+            assert!(spec(&format!("zephyr:{board}")).is_err(), "{board}");
+        }
+    }
+
+    #[test]
     fn invalid_specs_are_rejected_with_the_valid_forms() {
         for (text, why) in [
             ("", "is not a target"),
@@ -417,7 +471,7 @@ mod tests {
 
         #[test]
         fn canonical_text_parses_to_the_same_spec(
-            text in "(linux|[a-z]{1,4}(:[a-z]{1,3})?|x/y\\.toml)((,variant=[a-c](\\+[a-d])?)|,baud=9600|,serial=/d(,,)?|,o=[a=]?(,,){0,2}){0,3}"
+            text in "(linux|[a-z]{1,4}(:[a-z]{1,3}(@[0-9.]{1,3})?(/[a-z]{1,2})?)?|x/y\\.toml)((,variant=[a-c](\\+[a-d])?)|,baud=9600|,serial=/d(,,)?|,o=[a=]?(,,){0,2}|,C_[A-Z0-9_]{1,3}=[a-z\"]{0,2}){0,3}"
         ) {
             if let Ok(first) = spec(&text) {
                 prop_assert_eq!(spec(&first.to_string()), Ok(first));

@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::placeholder::{fill, fill_words, PlaceholderValues};
-use super::{join, Board, ClockUnit, Description, OptionDescription, OrderMethod};
+use super::placeholder::{fill, fill_words, has_placeholder, PlaceholderValues};
+use super::{
+    family, join, Board, ClockUnit, Description, OrderMethod, Setting, Variant, ANY_BOARD,
+};
 use crate::stream::filter;
 use crate::stream::run::Unit;
-use crate::target::spec::{Choice, BAUD, COMMON_OPTIONS, DEFAULT};
+use crate::target::spec::{is_board, Choice, BAUD, COMMON_OPTIONS, DEFAULT};
 
 /// Default of `silence`, in seconds.
 const SILENCE: f64 = 10.0;
@@ -61,6 +63,8 @@ pub struct ChosenTarget {
     pub here: bool,
     /// The values of all options, by name.
     pub options: BTreeMap<String, String>,
+    /// Which of them are settings: options of a family.
+    pub settings: Vec<String>,
     /// Command that builds the image; empty if nothing is built.
     pub build: Vec<String>,
     /// Time limit of the build.
@@ -112,17 +116,22 @@ impl Description {
 
     /// The values of all options for a choice.
     fn option_values(&self, choice: &Choice) -> Result<BTreeMap<String, String>, String> {
+        let single = self.single_options();
+        let mut values: BTreeMap<String, String> = single
+            .map(|(name, option)| (name.clone(), option.default.clone()))
+            .collect();
         for (name, value) in &choice.options {
-            let Some(option) = self.options.get(name) else {
+            let Some(option) = self.option(name) else {
                 return Err(self.unknown_option(name));
             };
             option.check_value(name, value)?;
+            let is_setting = !values.contains_key(name);
+            if is_setting && (value.is_empty() || value.contains(char::is_whitespace)) {
+                return Err(format!("the value of {name}= must be one word"));
+            }
+            values.insert(name.clone(), value.clone());
         }
-        let value = |(name, option): (&String, &OptionDescription)| {
-            let value = choice.options.get(name).unwrap_or(&option.default);
-            (name.clone(), value.clone())
-        };
-        Ok(self.options.iter().map(value).collect())
+        Ok(values)
     }
 
     fn unknown_option(&self, name: &str) -> String {
@@ -131,11 +140,25 @@ impl Description {
         let own: Vec<&str> = own.map(String::as_str).collect();
         known.extend(&own);
         let own: Vec<String> = own.iter().map(|name| format!(", {name}=...")).collect();
+        let suggestion = match filter::suggestion(name, &known) {
+            none if none.is_empty() => {
+                let setting = self.similar_setting(name);
+                setting.map_or(none, |setting| format!("; did you mean {setting}?"))
+            }
+            some => some,
+        };
         format!(
-            "there is no option `{name}`; there are: {COMMON_OPTIONS}{}{}",
-            own.concat(),
-            filter::suggestion(name, &known)
+            "there is no option `{name}`; there are: {COMMON_OPTIONS}{}{suggestion}",
+            own.concat()
         )
+    }
+
+    /// The setting that a name means in lower case, or without the start of its family.
+    fn similar_setting(&self, name: &str) -> Option<String> {
+        let upper = name.to_uppercase();
+        let starts = self.options.keys().filter_map(|name| family(name));
+        let mut names = starts.flat_map(|start| [upper.clone(), format!("{start}{upper}")]);
+        names.find(|name| self.option(name).is_some())
     }
 
     /// Applies a choice: merges the words of the target, the board, the options and the variants.
@@ -145,65 +168,52 @@ impl Description {
     /// The board, a variant or an option does not exist, or they cannot be combined.
     pub fn choose(&self, choice: &Choice) -> Result<ChosenTarget, String> {
         let (choice, candidates) = self.candidates(choice)?;
-        let Some((name, board)) = candidates
-            .first()
-            .and_then(|name| self.boards.get_key_value(name))
-        else {
-            let name = candidates.first().map_or("", String::as_str);
-            return Err(unknown_name("board", name, self.boards.keys()));
+        let name = candidates.first().map_or("", String::as_str);
+        let unlisted = || {
+            let any = self.boards.get_key_value(ANY_BOARD);
+            any.filter(|_| is_board(name))
+        };
+        let Some((key, board)) = self.boards.get_key_value(name).or_else(unlisted) else {
+            return Err(unknown_name("board", name, self.listed_boards()));
         };
         let options = self.option_values(&choice)?;
-        let from_options = self.options.values().flat_map(|option| &option.build);
+        let from_options = self.single_options().flat_map(|(_, option)| &option.build);
         let build = self.build.iter().chain(&board.build).chain(from_options);
-        let mut build: Vec<String> = build.cloned().collect();
-        let common = build.len();
-        let mut variants = Vec::new();
-        for variant in &choice.variants {
-            let Some(found) = self.variants.get(variant) else {
-                return Err(unknown_name("variant", variant, self.variants.keys()));
-            };
-            if let Some(boards) = found
-                .boards
-                .as_ref()
-                .filter(|boards| !boards.contains(name))
-            {
-                return Err(format!(
-                    "board `{name}` has no variant `{variant}`; these have it: {}",
-                    join(boards)
-                ));
-            }
-            for word in &found.build {
-                let sets_same_key = |other: &&String| {
-                    other.split_once('=').map(|(key, _)| key)
-                        == word.split_once('=').map(|(key, _)| key)
-                };
-                let before = &build[common..];
-                if let Some(other) = before
-                    .iter()
-                    .find(sets_same_key)
-                    .filter(|_| word.contains('='))
-                {
-                    return Err(format!(
-                        "the variants {} conflict: one sets {other}, another {word}",
-                        choice.variants.join("+")
-                    ));
-                }
-                build.push(word.clone());
-            }
-            variants.push(found);
-        }
+        let build = build.cloned().collect();
+        let set = choice.options.keys().filter_map(|name| {
+            let is_single = self.options.contains_key(name);
+            let family = self.option(name).filter(|_| !is_single)?;
+            Some((name.clone(), Setting::of(family, name)))
+        });
+        let (names, settings): (Vec<String>, Vec<Setting>) = set.unzip();
+        let variants = self.chosen_variants(&choice, name, key)?;
+        let more = settings.iter().flat_map(|setting| &setting.build);
+        let more = more.chain(variants.iter().flat_map(|variant| &variant.build));
+        let build = add_words(build, more, &options).map_err(|[one, other]| {
+            format!(
+                "the variants and settings of `{choice}` conflict: one sets {one}, another {other}"
+            )
+        })?;
         let (samples, runs) = match board.unit {
             ClockUnit::Instructions => INSTRUCTIONS_DEFAULT,
             ClockUnit::Cycles => CYCLES_DEFAULT,
         };
         let seconds = |given: Option<f64>, usual| Duration::from_secs_f64(given.unwrap_or(usual));
         Ok(ChosenTarget {
-            source: board.record_source(name, &choice, self.command_words(board, &variants))?,
+            source: if board.command.is_none() {
+                self.serial_line(name, board, &choice)?
+            } else if choice.serial.is_some() || choice.baud.is_some() {
+                return Err(format!(
+                    "board `{name}` has no serial line; leave out serial= and baud="
+                ));
+            } else {
+                RecordSource::Command(self.command_words(board, &settings, &variants))
+            },
             choice: Choice {
-                board: Some(name.clone()),
+                board: Some(name.to_owned()),
                 ..choice
             },
-            board: name.clone(),
+            board: name.to_owned(),
             unit: match board.unit {
                 ClockUnit::Instructions => Unit::Instructions,
                 ClockUnit::Cycles => Unit::Cycles,
@@ -212,6 +222,7 @@ impl Description {
             probe: board.probe.clone(),
             here: board.here,
             options,
+            settings: names,
             build,
             build_limit: seconds(self.build_limit, BUILD_LIMIT),
             image: self.image.clone(),
@@ -228,29 +239,76 @@ impl Description {
             limit: seconds(board.limit, LIMIT),
         })
     }
-}
 
-impl Board {
-    fn record_source(
+    /// The variants of a choice. `key` is the board's key in the description.
+    fn chosen_variants(
+        &self,
+        choice: &Choice,
+        board: &str,
+        key: &String,
+    ) -> Result<Vec<&Variant>, String> {
+        let find = |name: &String| {
+            let Some(variant) = self.variants.get(name) else {
+                return Err(unknown_name("variant", name, self.variants.keys()));
+            };
+            match &variant.boards {
+                Some(boards) if !boards.contains(key) => Err(format!(
+                    "board `{board}` has no variant `{name}`; these have it: {}",
+                    join(boards)
+                )),
+                _ => Ok(variant),
+            }
+        };
+        choice.variants.iter().map(find).collect()
+    }
+
+    /// The serial line that a board prints its records on.
+    fn serial_line(
         &self,
         name: &str,
+        board: &Board,
         choice: &Choice,
-        words: Vec<String>,
     ) -> Result<RecordSource, String> {
-        if self.command.is_some() {
-            if choice.serial.is_some() || choice.baud.is_some() {
-                return Err(format!(
-                    "board `{name}` has no serial line; leave out serial= and baud="
-                ));
-            }
-            return Ok(RecordSource::Command(words));
-        }
-        let default = self.serial.as_ref().map(PathBuf::from);
+        let default = board.serial.as_ref().map(PathBuf::from);
+        let Some(device) = choice.serial.clone().or(default) else {
+            let boards: Vec<&str> = self.listed_boards().map(String::as_str).collect();
+            return Err(format!(
+                "board `{name}` needs the serial line that it prints its records on: \
+                 serial=DEVICE; these boards are known: {}{}",
+                boards.join(", "),
+                filter::suggestion(name, &boards)
+            ));
+        };
         Ok(RecordSource::Serial {
-            device: choice.serial.clone().or(default).unwrap_or_default(),
-            baud: choice.baud.or(self.baud).unwrap_or(BAUD),
+            device,
+            baud: choice.baud.or(board.baud).unwrap_or(BAUD),
         })
     }
+}
+
+/// Adds words of variants and settings to those of the build. Two of them must not set the same
+/// `NAME=` to different values; the error is those two.
+fn add_words<'a>(
+    mut build: Vec<String>,
+    more: impl Iterator<Item = &'a String>,
+    options: &BTreeMap<String, String>,
+) -> Result<Vec<String>, [String; 2]> {
+    let values: Vec<(&str, &str)> = options
+        .iter()
+        .map(|(n, v)| (n.as_str(), v.as_str()))
+        .collect();
+    let mut set: BTreeMap<String, String> = BTreeMap::new();
+    for word in more {
+        let filled = fill(word, &values);
+        if let Some((key, _)) = filled.split_once('=') {
+            match set.get(key) {
+                Some(other) if *other != filled => return Err([other.clone(), filled]),
+                _ => set.insert(key.to_owned(), filled.clone()),
+            };
+        }
+        build.push(word.clone());
+    }
+    Ok(build)
 }
 
 impl ChosenTarget {
@@ -268,6 +326,7 @@ impl ChosenTarget {
         let mut values = vec![
             ("agent", known.agent),
             ("linux_agent", known.linux_agent),
+            ("here", known.here),
             ("out", known.out),
             ("tool", known.tool),
             ("board", &board),
@@ -292,6 +351,21 @@ impl ChosenTarget {
         }
         self.image = image;
         self
+    }
+
+    /// Whether any of its words has this placeholder.
+    #[must_use]
+    pub fn has_placeholder(&self, name: &str) -> bool {
+        let command = match &self.source {
+            RecordSource::Command(words) => &words[..],
+            RecordSource::Serial { .. } => &[],
+        };
+        let tools = [&self.build, &self.probe, &self.reset, &self.flash];
+        let mut all = tools
+            .into_iter()
+            .map(Vec::as_slice)
+            .chain([command, self.image.as_slice()]);
+        all.any(|words| has_placeholder(words, name))
     }
 
     /// Whether its agent takes orders.

@@ -13,9 +13,15 @@ use serde::Deserialize;
 pub use chosen::{ChosenTarget, RecordSource};
 pub use placeholder::{fill_words, has_placeholder, PlaceholderValues};
 
-use super::spec::{check_baud, is_name, DEFAULT};
+use super::spec::{check_baud, is_board, is_name, DEFAULT};
 use crate::stream::filter;
 use placeholder::{check_words, is_placeholder, COMMON, SPECIAL};
+
+/// The name, in a description, of all boards that it does not list.
+pub const ANY_BOARD: &str = "*";
+
+/// The placeholders in the words of a family of options.
+const OF_SETTING: [&str; 2] = ["name", "value"];
 
 /// The description of a target, as in its file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -33,12 +39,12 @@ pub struct Description {
     /// The path of the image.
     image: Option<String>,
     build_limit: Option<f64>,
-    /// The boards, by name.
+    /// The boards, by name; those that it does not list are [`ANY_BOARD`].
     pub boards: BTreeMap<String, Board>,
     /// The variants, by name.
     #[serde(default)]
     pub variants: BTreeMap<String, Variant>,
-    /// The options, by name.
+    /// The options, by name. A name that ends in `*` is a family: all options that start with it.
     #[serde(default)]
     pub options: BTreeMap<String, OptionDescription>,
 }
@@ -171,10 +177,11 @@ impl Description {
     fn check(&self) -> Result<(), String> {
         let is_unknown = |board: &&String| !self.boards.contains_key(*board);
         let preferred = self.preferred();
-        if let Some(board) = preferred.iter().find(is_unknown) {
+        let is_unlisted = |board: &&String| !self.listed_boards().any(|known| known == *board);
+        if let Some(board) = preferred.iter().find(is_unlisted) {
             return Err(format!(
                 "board = \"{board}\" is not one of its boards: {}",
-                join(self.boards.keys())
+                join(self.listed_boards())
             ));
         }
         if preferred.is_empty() {
@@ -190,22 +197,30 @@ impl Description {
         check_seconds("build_limit", self.build_limit)?;
         for (name, board) in &self.boards {
             let in_context = |why: String| format!("[boards.{name}]: {why}");
-            if !is_name(name) {
+            if name != ANY_BOARD && !is_board(name) {
                 return Err(in_context(
-                    "a name may have only letters, digits, - and _".to_owned(),
+                    "a name may have only letters, digits and - _ . @ /".to_owned(),
                 ));
             }
-            let words = self.command_words(board, &[]);
+            if name != ANY_BOARD && board.command.is_none() && board.serial.is_none() {
+                return Err(in_context("it needs `command` or `serial`".to_owned()));
+            }
+            let words = self.command_words(board, &[], &[]);
             board
                 .check(&words, &self.known_to_tools(), &self.known_to_command())
                 .map_err(in_context)?;
-            self.check_build(&board.build).map_err(in_context)?;
+            self.check_build(&board.build, &[]).map_err(in_context)?;
         }
         for (name, option) in &self.options {
             let in_context = |why: String| format!("[options.{name}]: {why}");
-            self.check_build(&option.build).map_err(in_context)?;
-            check_words("command", &option.command, &self.known_to_command())
-                .map_err(in_context)?;
+            let more: &[&str] = if family(name).is_some() {
+                &OF_SETTING
+            } else {
+                &[]
+            };
+            self.check_build(&option.build, more).map_err(in_context)?;
+            let known = [&self.known_to_command(), more].concat();
+            check_words("command", &option.command, &known).map_err(in_context)?;
         }
         for (name, variant) in &self.variants {
             let in_context = |why: String| format!("[variants.{name}]: {why}");
@@ -217,24 +232,26 @@ impl Description {
             if let Some(board) = variant.boards.iter().flatten().find(is_unknown) {
                 return Err(in_context(format!("there is no board `{board}`")));
             }
-            self.check_build(&variant.build).map_err(in_context)?;
+            self.check_build(&variant.build, &[]).map_err(in_context)?;
             check_words("command", &variant.command, &self.known_to_command())
                 .map_err(in_context)?;
         }
         Ok(())
     }
 
-    /// Checks words that a board, an option or a variant adds to the build.
-    fn check_build(&self, words: &[String]) -> Result<(), String> {
+    /// Checks words that a board, an option or a variant adds to the build. `more` are placeholders
+    /// that only they have.
+    fn check_build(&self, words: &[String], more: &[&str]) -> Result<(), String> {
         if !words.is_empty() && self.build.is_empty() {
             return Err("`build` adds words to the target's `build`, which is missing".to_owned());
         }
-        check_words("build", words, &self.known(&["image"]))
+        check_words("build", words, &self.known(&[&["image"], more].concat()))
     }
 
     /// The placeholders that are known everywhere, and `more`.
     fn known<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
         let options = self.options.keys().map(String::as_str);
+        let options = options.filter(|name| family(name).is_none());
         COMMON
             .into_iter()
             .chain(options)
@@ -265,12 +282,77 @@ impl Description {
         }
     }
 
-    /// The words of a board's command, including those that options and variants add.
-    fn command_words(&self, board: &Board, variants: &[&Variant]) -> Vec<String> {
-        let options = self.options.values().flat_map(|option| &option.command);
+    /// The boards that it lists by name.
+    pub fn listed_boards(&self) -> impl Iterator<Item = &String> {
+        self.boards.keys().filter(|name| *name != ANY_BOARD)
+    }
+
+    /// The options that are no family.
+    fn single_options(&self) -> impl Iterator<Item = (&String, &OptionDescription)> {
+        let options = self.options.iter();
+        options.filter(|(name, _)| family(name).is_none())
+    }
+
+    /// The option with this name, or the family that it belongs to: of several, the one with the
+    /// longest start.
+    #[must_use]
+    pub fn option(&self, name: &str) -> Option<&OptionDescription> {
+        let is_in = |pattern: &str| family(pattern).is_some_and(|start| is_setting(start, name));
+        let families = self.options.iter().filter(|(pattern, _)| is_in(pattern));
+        let longest = || families.max_by_key(|(pattern, _)| pattern.len());
+        let single = self.single_options().find(|(known, _)| *known == name);
+        single.or_else(longest).map(|(_, option)| option)
+    }
+
+    /// The words of a board's command, including those that options, settings and variants add.
+    fn command_words(
+        &self,
+        board: &Board,
+        settings: &[Setting],
+        variants: &[&Variant],
+    ) -> Vec<String> {
+        let options = self
+            .single_options()
+            .flat_map(|(_, option)| &option.command);
+        let settings = settings.iter().flat_map(|setting| &setting.command);
         let variants = variants.iter().flat_map(|variant| &variant.command);
         let words = board.command.iter().flatten();
-        words.chain(options).chain(variants).cloned().collect()
+        let words = words.chain(options).chain(settings).chain(variants);
+        words.cloned().collect()
+    }
+}
+
+/// The start of the names of a family of options, `CONFIG_` of `CONFIG_*`. `None` if this is the name
+/// of a single option.
+#[must_use]
+pub fn family(name: &str) -> Option<&str> {
+    name.strip_suffix('*')
+}
+
+/// Whether a name belongs to the family with this start. Its names are in upper case, and those of
+/// single options in lower case.
+fn is_setting(start: &str, name: &str) -> bool {
+    let is_allowed = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
+    let rest = name.strip_prefix(start);
+    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(is_allowed))
+}
+
+/// An option of a family that the user sets: the words that it adds. The placeholder of its value has
+/// its name, as that of a single option.
+#[derive(Debug)]
+struct Setting {
+    build: Vec<String>,
+    command: Vec<String>,
+}
+
+impl Setting {
+    fn of(family: &OptionDescription, name: &str) -> Self {
+        let value = format!("{{{name}}}");
+        let filled = |words| fill_words(words, &[("name", name), ("value", &value)]);
+        Setting {
+            build: filled(&family.build),
+            command: filled(&family.command),
+        }
     }
 }
 
@@ -278,7 +360,7 @@ impl Board {
     fn check(&self, words: &[String], tools: &[&str], command: &[&str]) -> Result<(), String> {
         match (&self.command, &self.serial) {
             (Some(command), None) if !command.is_empty() => {}
-            (None, Some(_)) => {}
+            (None, _) => {}
             _ => return Err("it needs either `command` or `serial`".to_owned()),
         }
         if (self.order == OrderMethod::Command) != has_placeholder(words, "order") {
@@ -286,7 +368,7 @@ impl Board {
                 "`order = \"command\"` and `{order}` in `command` require each other".to_owned(),
             );
         }
-        if self.serial.is_some()
+        if self.command.is_none()
             && matches!(
                 self.order,
                 OrderMethod::Arguments | OrderMethod::Semihosting | OrderMethod::Command
@@ -295,7 +377,7 @@ impl Board {
             return Err("with `serial`, `order` must be \"line\" or \"none\"".to_owned());
         }
         match self.baud {
-            Some(_) if self.serial.is_none() => return Err("`baud` needs `serial`".to_owned()),
+            Some(_) if self.command.is_some() => return Err("`baud` needs `serial`".to_owned()),
             Some(baud) => check_baud(baud)?,
             None => {}
         }
@@ -316,6 +398,19 @@ impl Board {
 
 impl OptionDescription {
     fn check(&self, name: &str) -> Result<(), String> {
+        if let Some(start) = family(name) {
+            if !is_setting("", start) {
+                return Err(
+                    "before its *, the name of a family may have only upper-case letters, digits \
+                     and _"
+                        .to_owned(),
+                );
+            }
+            if !self.default.is_empty() {
+                return Err("a family has no `default`".to_owned());
+            }
+            return Ok(());
+        }
         let taken = ["variant"]
             .iter()
             .chain(&COMMON)
@@ -414,7 +509,17 @@ about = "y"
 build = ["X=2", "Y"]
 [variants.z]
 about = "z"
-boards = ["b"]
+boards = ["b", "*"]
+build = ["-DSET_Z=1"]
+[boards."*"]
+about = "any other board"
+unit = "cycles"
+order = "line"
+flash = ["flash", "{board}", "{here}"]
+[options."SET_*"]
+about = "a setting"
+build = ["-D{name}={value}"]
+command = ["{name}", "{value}"]
 [options.o]
 about = "o"
 default = "1"
@@ -442,6 +547,7 @@ command = ["-w", "{words}"]
     fn board_and_variants_become_words() {
         let values = PlaceholderValues {
             agent: "/A",
+            here: "/H",
             out: "/{board}",
             linux_agent: "/L",
             tool: "7",
@@ -475,6 +581,7 @@ command = ["-w", "{words}"]
     fn option_values_replace_placeholders() {
         let values = PlaceholderValues {
             agent: "",
+            here: "",
             out: "{words}",
             linux_agent: "",
             tool: "",
@@ -488,6 +595,72 @@ command = ["-w", "{words}"]
         assert_eq!(command[3..], words(&["-w", "{out}"]));
         assert_eq!(one.choice.to_string(), "t:a,o=a b,words={out}");
         assert_eq!(chosen("t,o=../x").unwrap().options["o"], "../x");
+    }
+
+    #[test]
+    fn settings_of_a_family_add_words_for_each() {
+        let values = PlaceholderValues {
+            agent: "",
+            here: "",
+            out: "",
+            linux_agent: "",
+            tool: "",
+        };
+        let one = chosen("t,SET_B2={o},SET_A=y,o=2,variant=x").unwrap();
+        assert_eq!(
+            one.choice.to_string(),
+            "t:a,variant=x,SET_A=y,SET_B2={o},o=2"
+        );
+        assert_eq!(one.settings, ["SET_A", "SET_B2"]);
+        assert_eq!(one.options["SET_A"], "y");
+        assert!(has_placeholder(&one.build, "SET_A"));
+        let one = one.fill(&values);
+        assert_eq!(
+            one.build[3..],
+            words(&["O=2", "-DSET_A=y", "-DSET_B2={o}", "X=1"])
+        );
+        let RecordSource::Command(command) = &one.source else {
+            panic!("it has a command");
+        };
+        assert_eq!(command[5..9], words(&["SET_A", "y", "SET_B2", "{o}"]));
+        let same = chosen("t:b,SET_Z=1,variant=z").unwrap();
+        assert_eq!(same.build.last().unwrap(), "-DSET_Z=1");
+    }
+
+    #[test]
+    fn longest_family_is_taken() {
+        let text = TEXT.replace(
+            "[options.o]",
+            "[options.\"SET_A_*\"]\nabout = \"A\"\nvalues = [\"y\"]\n[options.o]",
+        );
+        let description = Description::parse("t.toml", &text).unwrap();
+        let about = |name: &str| Some(description.option(name)?.about.as_str());
+        assert_eq!(about("SET_A_B"), Some("A"));
+        assert_eq!(about("SET_A_"), Some("a setting"));
+        assert_eq!(about("SET_"), None);
+        assert_eq!(about("SET_*"), None);
+        assert_eq!(about("SET_a"), None);
+    }
+
+    #[test]
+    fn unlisted_boards_need_a_serial_line() {
+        let values = PlaceholderValues {
+            agent: "",
+            here: "/H",
+            out: "",
+            linux_agent: "",
+            tool: "",
+        };
+        let one = chosen("t:v@1.0/w/x,serial=/dev/x,variant=z")
+            .unwrap()
+            .fill(&values);
+        assert_eq!(one.board, "v@1.0/w/x");
+        assert_eq!(one.flash, words(&["flash", "v@1.0/w/x", "/H"]));
+        assert_eq!(
+            one.choice.to_string(),
+            "t:v@1.0/w/x,serial=/dev/x,variant=z"
+        );
+        assert!(one.build.contains(&"BOARD=v@1.0/w/x".to_owned()));
     }
 
     #[test]
@@ -517,20 +690,31 @@ command = ["-w", "{words}"]
     #[test]
     fn unknown_names_are_rejected_with_a_list_of_known_ones() {
         for (spec, why) in [
-            ("t:c", "there is no board `c`; there are: a, b"),
+            (
+                "t:aa",
+                "board `aa` needs the serial line that it prints its records on: serial=DEVICE; these boards are known: a, b",
+            ),
+            ("t:a,SET_A=", "the value of SET_A= must be one word"),
+            ("t:a,SET_A=x y", "the value of SET_A= must be one word"),
+            ("t:a,set_a=y", "; did you mean SET_A?"),
+            ("t:a,ABC=y", "SET_*=..., o=..., words=...; did you mean SET_ABC?"),
+            (
+                "t:b,SET_Z=2,variant=z",
+                "the variants and settings of `t:b,variant=z,SET_Z=2` conflict: one sets -DSET_Z=2, another -DSET_Z=1",
+            ),
             ("t,variant=w", "there is no variant `w`; there are: x, y, z"),
             (
                 "t,variant=z",
-                "board `a` has no variant `z`; these have it: b",
+                "board `a` has no variant `z`; these have it: b, *",
             ),
             (
                 "t,variant=x+y",
-                "variants x+y conflict: one sets X=1, another X=2",
+                "`t,variant=x+y` conflict: one sets X=1, another X=2",
             ),
             ("t,baud=9600", "has no serial line"),
             (
                 "t,word=x",
-                "there is no option `word`; there are: variant=A+B, serial=DEVICE, baud=N, o=..., words=...",
+                "there is no option `word`; there are: variant=A+B, serial=DEVICE, baud=N, SET_*=..., o=..., words=...",
             ),
             ("t,word=x", "did you mean words?"),
             ("t,o=3", "o= does not accept `3`; it accepts: 1, 2, a b, or a path"),
@@ -538,6 +722,59 @@ command = ["-w", "{words}"]
         ] {
             let error = chosen(spec).unwrap_err();
             assert!(error.contains(why), "{spec}: {error}");
+        }
+    }
+
+    /// Replaces a part of the text; the description must then be refused with this message.
+    #[track_caller]
+    fn expect_error(from: &str, to: &str, why: &str) {
+        let text = TEXT.replacen(from, to, 1);
+        assert_ne!(text, TEXT);
+        let error = Description::parse("t.toml", &text).unwrap_err();
+        assert!(error.starts_with("t.toml"), "{error}");
+        assert!(error.contains(why), "{why}: {error}");
+    }
+
+    #[test]
+    fn errors_in_families_and_boards_are_named() {
+        for (from, to, why) in [
+            (
+                "[options.\"SET_*\"]",
+                "[options.\"set_*\"]",
+                "[options.set_*]: before its *,",
+            ),
+            (
+                "about = \"a setting\"",
+                "about = \"a setting\"\ndefault = \"y\"",
+                "[options.SET_*]: a family has no `default`",
+            ),
+            (
+                "{name}={value}",
+                "{names}",
+                "[options.SET_*]: `build` has an unknown placeholder {names}",
+            ),
+            (
+                "{o}",
+                "{name}",
+                "[options.o]: `build` has an unknown placeholder {name}",
+            ),
+            (
+                "board = \"a\"",
+                "board = \"*\"",
+                "board = \"*\" is not one of its boards: a, b",
+            ),
+            (
+                "[boards.b]",
+                "[boards.\"b c\"]",
+                "[boards.b c]: a name may have",
+            ),
+            (
+                "serial = \"/dev/ttyS9\"\nbaud = 9600",
+                "",
+                "[boards.b]: it needs `command` or `serial`",
+            ),
+        ] {
+            expect_error(from, to, why);
         }
     }
 
@@ -576,7 +813,11 @@ command = ["-w", "{words}"]
                 "[variants.\"x y\"]",
                 "[variants.x y]: a name may have",
             ),
-            ("[\"b\"]", "[\"c\"]", "[variants.z]: there is no board `c`"),
+            (
+                "[\"b\", ",
+                "[\"c\", ",
+                "[variants.z]: there is no board `c`",
+            ),
             (
                 "command = [\"emu\"",
                 "serial = \"/d\"\ncommand = [\"emu\"",
@@ -606,11 +847,7 @@ command = ["-w", "{words}"]
                 "[options.words]: `command` has an unknown placeholder {word}",
             ),
         ] {
-            let text = TEXT.replacen(from, to, 1);
-            assert_ne!(text, TEXT);
-            let error = Description::parse("t.toml", &text).unwrap_err();
-            assert!(error.starts_with("t.toml"), "{error}");
-            assert!(error.contains(why), "{why}: {error}");
+            expect_error(from, to, why);
         }
     }
 
@@ -618,13 +855,14 @@ command = ["-w", "{words}"]
     fn built_in_descriptions_are_valid() {
         for (name, text) in sources::targets() {
             let description = Description::parse(name, text).unwrap();
-            for (board, about) in &description.boards {
+            assert!(!text.contains("{here}"), "{name} has no folder");
+            for board in description.listed_boards() {
                 let variants = description.variants.iter();
                 let has = |v: &Variant| v.boards.as_ref().is_none_or(|b| b.contains(board));
                 for (variant, _) in variants.filter(|(_, variant)| has(variant)) {
                     let spec = format!("{name}:{board},variant={variant}");
                     let Ok(Spec::Described(choice)) = spec.parse() else {
-                        panic!("{spec}: {}", about.about);
+                        panic!("{spec}");
                     };
                     description.choose(&choice).unwrap();
                 }
@@ -643,9 +881,9 @@ command = ["-w", "{words}"]
             let mut text = TEXT.to_owned();
             text.replace_range(at..=at, &what);
             if let Ok(description) = Description::parse("t", &text) {
-                for spec in ["t", "t:b,variant=x+z,o=2"] {
+                for spec in ["t", "t:b,variant=x+z,o=2", "t:c/d,serial=e,SET_A={o}"] {
                     if let Ok(Spec::Described(choice)) = spec.parse() {
-                        let values = PlaceholderValues { agent: "{out}", out: "{agent}", linux_agent: "{tool}", tool: "{o}" };
+                        let values = PlaceholderValues { agent: "{out}", here: "{here}", out: "{agent}", linux_agent: "{tool}", tool: "{o}" };
                         let _ = description.choose(&choice).map(|chosen| chosen.fill(&values));
                     }
                 }

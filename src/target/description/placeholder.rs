@@ -3,7 +3,7 @@
 //! Placeholders, `{name}`, in the words of a description: finds, checks and replaces them.
 
 /// Placeholders that are known in all words.
-pub(super) const COMMON: [&str; 4] = ["agent", "linux_agent", "out", "board"];
+pub(super) const COMMON: [&str; 5] = ["agent", "linux_agent", "here", "out", "board"];
 
 /// Placeholders that are known in some words only.
 pub(super) const SPECIAL: [&str; 6] = ["image", "serial", "baud", "tool", "order", "console"];
@@ -13,6 +13,8 @@ pub(super) const SPECIAL: [&str; 6] = ["image", "serial", "baud", "tool", "order
 pub struct PlaceholderValues<'a> {
     /// The folder with the agent's sources.
     pub agent: &'a str,
+    /// The folder of the description.
+    pub here: &'a str,
     /// The folder for build output.
     pub out: &'a str,
     /// The agent's program for this Linux.
@@ -34,15 +36,16 @@ pub fn fill_words(words: &[String], values: &[(&str, &str)]) -> Vec<String> {
     words.iter().map(|word| fill(word, values)).collect()
 }
 
-/// The placeholders of a word: the start and end of each, and its name.
+/// What may be the placeholders of a word: the start and end of each, and its name.
 fn placeholders(word: &str) -> impl Iterator<Item = (usize, usize, &str)> {
     word.match_indices('{').filter_map(move |(start, _)| {
         let name = &word[start + 1..];
         let name = &name[..name.find('}')?];
-        is_placeholder(name).then_some((start, start + name.len() + 2, name))
+        Some((start, start + name.len() + 2, name))
     })
 }
 
+/// Whether a description can have this placeholder. Other words in braces, such as `${HOME}`, stay.
 pub(super) fn is_placeholder(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
 }
@@ -67,7 +70,8 @@ pub(super) fn check_words<'a>(
     known: &[&str],
 ) -> Result<(), String> {
     for word in words {
-        if let Some((_, _, name)) = placeholders(word).find(|(_, _, name)| !known.contains(name)) {
+        let is_unknown = |name: &str| is_placeholder(name) && !known.contains(&name);
+        if let Some((_, _, name)) = placeholders(word).find(|(_, _, name)| is_unknown(name)) {
             let all: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
             return Err(format!(
                 "`{key}` has an unknown placeholder {{{name}}}; known there: {}",
