@@ -318,4 +318,47 @@ KM_INLINE uint32_t port_irq_wait(struct port_irq *irq)
 }
 #endif
 
+#if !(PORT_HAS & KM_HANDLER)
+#define PORT_VIA_HANDLER PORT_VIA_ABSENT
+
+struct port_handler {
+	char absent;
+};
+
+KM_INLINE const char *port_handler_attach(struct port_handler *h,
+					  void (*body)(struct km_run *r),
+					  struct km_run *r)
+{
+	(void)h, (void)body, (void)r;
+	__builtin_trap();
+}
+
+KM_INLINE void port_handler_detach(struct port_handler *h)
+{
+	(void)h;
+	__builtin_trap();
+}
+
+KM_INLINE void port_handler_raise(struct port_handler *h)
+{
+	(void)h;
+	__builtin_trap();
+}
+#endif
+
+#if !(PORT_HAS & KM_IRQ_LOCK)
+#define PORT_VIA_IRQ_LOCK PORT_VIA_ABSENT
+
+KM_INLINE unsigned long port_irq_lock(void)
+{
+	__builtin_trap();
+}
+
+KM_INLINE void port_irq_unlock(unsigned long key)
+{
+	(void)key;
+	__builtin_trap();
+}
+#endif
+
 #endif

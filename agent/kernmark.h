@@ -30,6 +30,8 @@
 #define KM_USER		0x1000	/* threads in user mode */
 #define KM_KERNEL	0x2000	/* threads in kernel (privileged) mode */
 #define KM_ABORT	0x4000	/* can end a thread that is not running */
+#define KM_HANDLER	0x40000000 /* a handler of the benchmark's own */
+#define KM_IRQ_LOCK	0x80000000 /* threads can lock interrupts */
 
 /* The order in which items leave a queue. */
 enum port_queue_order { PORT_FIFO, PORT_LIFO };
@@ -237,6 +239,11 @@ struct km_bench {
 	each(fifo) each(lifo) each(stack) each(events) each(heap) each(isr)
 
 KM_PORTABLE(KM_DECLARED)
+
+/* Portable tables of ports with KM_HANDLER; for others they are only skips. */
+#define KM_INTERRUPTS(each) each(isr_entry)
+
+KM_INTERRUPTS(KM_DECLARED)
 
 /* Supplied by the port: its tables, ended by NULL. */
 extern const struct km_bench *const port_tables[];

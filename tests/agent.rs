@@ -249,7 +249,7 @@ struct Cross {
 /// `KM_USER` and `KM_KERNEL` of `agent/kernmark.h`, and all its capabilities.
 const USER: u32 = 0x1000;
 const KERNEL: u32 = 0x2000;
-const ALL: u32 = 0x7fff;
+const ALL: u32 = 0xc000_7fff;
 
 const CROSS: [Cross; 3] = [
     Cross {
@@ -413,8 +413,8 @@ fn every_subset_of_the_port_api_compiles_freestanding() {
     const CONDVAR_AND_ITS_MUTEX: u32 = 0x0018;
     const ABORT_AND_THREADS: u32 = 0x4001;
     // Only the mode, each capability alone, some combinations, and all capabilities.
-    let alone = (0..15)
-        .map(|bit| KERNEL | 1 << bit)
+    let alone = (0..u32::BITS)
+        .map(|bit| KERNEL | ALL & 1 << bit)
         .filter(|has| *has != KERNEL | CONDVAR_AND_ITS_MUTEX & 0x10)
         .filter(|has| *has != KERNEL | ABORT_AND_THREADS & 0x4000);
     let subsets = alone.chain([
@@ -423,6 +423,7 @@ fn every_subset_of_the_port_api_compiles_freestanding() {
         KERNEL | ABORT_AND_THREADS,
         KERNEL | 0x0003,
         KERNEL | 0x0120,
+        KERNEL | 0xc000_0000,
         USER | 0x0007,
         ALL,
     ]);

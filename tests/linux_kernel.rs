@@ -156,6 +156,7 @@ fn sabotage_is_caught_in_every_affected_case() {
         "mutex.unlock.wake",
         "isr.resume.different.",
         "isr.wait.",
+        "isr.raise.wake+ctx.k",
         "completion.wait.blocking",
         "completion.complete.wake",
         "workqueue.",
@@ -164,6 +165,13 @@ fn sabotage_is_caught_in_every_affected_case() {
         let failed = matches!(metric.replicates[0].outcome, Outcome::Failed(_));
         let matters = waits.iter().any(|w| metric.id.starts_with(w));
         assert_eq!(failed, matters, "no thread blocks: {}", metric.id);
+    }
+    for metric in sabotaged("linux-kernel/uninterrupted").metrics {
+        let failed = matches!(metric.replicates[0].outcome, Outcome::Failed(_));
+        let words: Vec<&str> = metric.id.split('.').collect();
+        let matters = words[0] == "isr" && ["entry", "exit"].contains(&words[1]);
+        let measured = matters && metric.id.ends_with("kernel");
+        assert_eq!(failed, measured, "no interrupt comes: {}", metric.id);
     }
 }
 

@@ -223,6 +223,7 @@ static const struct {
 	{ KM_HEAP, "heap" },		{ KM_IRQ, "irq" },
 	{ KM_SMP, "smp" },		{ KM_PROCESSES, "processes" },
 	{ KM_ABORT, "abort" },
+	{ KM_HANDLER, "handler" },	{ KM_IRQ_LOCK, "irq_lock" },
 };
 
 #define NEEDS_MAX 128

@@ -37,6 +37,11 @@ pub fn waits(case: &str, entries: &[&Entry]) -> bool {
     switches(case, entries) && !case.starts_with("thread.")
 }
 
+/// Whether the case depends on what another thread or an interrupt does.
+pub fn relies(case: &str, entries: &[&Entry]) -> bool {
+    switches(case, entries) || case.starts_with("isr.")
+}
+
 /// Whether a thread of the case runs in user mode.
 pub fn user(case: &str, _: &[&Entry]) -> bool {
     case.split('.')

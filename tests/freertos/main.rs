@@ -30,7 +30,7 @@ use emulated::{
 };
 use kernmark::stream::run::{Outcome, Run, Unit};
 use lab::{able, build, image, setting, AN385, AN386, M3, M4, VIRT};
-use sabotage::{makes_a_thread, switches, user, waits, Sabotage};
+use sabotage::{makes_a_thread, relies, switches, user, waits, Sabotage};
 use trace::{explain, few};
 
 #[test]
@@ -52,7 +52,7 @@ fn instruction_trace_explains_user_threads() {
             .iter()
             .chain(&[
                 "thread.create.user",
-                "isr.resume",
+                "isr.",
                 "events.wait.blocking.u",
                 "fifo.get.blocking",
             ])
@@ -276,9 +276,10 @@ fn user_threads_cannot_touch_the_kernel() {
 
 #[test]
 fn every_mode_pairing_is_measured_or_skipped_with_a_reason() {
-    const SKIPS: [&str; 8] = [
+    const SKIPS: [&str; 9] = [
         "privileged only: a user task cannot create tasks",
         "privileged only: a user task cannot delete itself",
+        "privileged only: a user task cannot lock interrupts",
         "privileged only: a user task cannot use the kernel's heap",
         "the heap has no room for the blocks of one sample",
         "this benchmark needs more threads than this port can run",
@@ -468,7 +469,7 @@ fn images_are_rebuilt_only_when_settings_change() {
     assert!(elf() == first, "the same settings made a different image");
 }
 
-const SABOTAGES: [Sabotage; 7] = [
+const SABOTAGES: [Sabotage; 8] = [
     Sabotage {
         name: "frozen",
         settings: &[],
@@ -498,8 +499,14 @@ const SABOTAGES: [Sabotage; 7] = [
     Sabotage {
         name: "lost",
         settings: &[],
-        matters: switches,
+        matters: relies,
         proofs: &[],
+    },
+    Sabotage {
+        name: "unlocked",
+        settings: &[],
+        matters: |case, _| case.starts_with("isr.entry.unlock"),
+        proofs: &["order"],
     },
     Sabotage {
         name: "lost",

@@ -9,8 +9,9 @@
  *				counting leading zeros,
  *   board_now()			reads the clock,
  *   board_user()			whether the calling thread is unprivileged,
- *   board_irq_raise()		raises an interrupt, which calls port_irq_handler(),
- *				and returns after it,
+ *   board_irq_pend()		makes an interrupt pending, which calls
+ *				port_irq_handler(); a handler may call it too,
+ *   board_irq_raise()		the same, and returns after the interrupt,
  *   board_call_emulator()	a call to the emulator: boards/emulator.h,
  *   BOARD_VIA_IRQ		how the interrupt is raised.
  */

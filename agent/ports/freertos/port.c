@@ -47,7 +47,9 @@ static struct {
 	volatile bool await_idle;
 } port;
 
-const struct km_bench *const port_tables[] = { KM_PORTABLE(KM_LISTED) NULL };
+const struct km_bench *const port_tables[] = {
+	KM_PORTABLE(KM_LISTED) KM_INTERRUPTS(KM_LISTED) NULL
+};
 
 void port_write(const char *bytes, size_t n)
 {
@@ -364,31 +366,57 @@ void vApplicationIdleHook(void)
 	xSemaphoreGive(port.idled);
 }
 
+static void ignore(struct km_run *r)
+{
+	(void)r;
+}
+
+/* What the interrupt runs. */
+static struct port_handler handler = { ignore, NULL };
+
+void port_irq_handler(void)
+{
+	handler.body(handler.run);
+}
+
+const char *port_handler_attach(struct port_handler *h,
+				void (*body)(struct km_run *r),
+				struct km_run *r)
+{
+	(void)h;
+	handler = (struct port_handler){ body, r };
+	return NULL;
+}
+
+void port_handler_detach(struct port_handler *h)
+{
+	port_handler_attach(h, ignore, NULL);
+}
+
+static void give_from_irq(struct km_run *r)
+{
+	struct port_irq *irq = port.irq;
+	BaseType_t woken = pdFALSE;
+
+	(void)r;
+	irq->count++;
+	irq->at = port_now();
+	xSemaphoreGiveFromISR(irq->come, &woken);
+	portYIELD_FROM_ISR(woken);
+}
+
 const char *port_irq_attach(struct port_irq *irq)
 {
 	irq->count = 0;
 	irq->come = port_keep_queue(xSemaphoreCreateBinary());
 	port.irq = irq;
-	return NULL;
+	return port_handler_attach(NULL, give_from_irq, NULL);
 }
 
 void port_irq_detach(struct port_irq *irq)
 {
 	(void)irq;
-	port.irq = NULL;
-}
-
-void port_irq_handler(void)
-{
-	struct port_irq *irq = port.irq;
-	BaseType_t woken = pdFALSE;
-
-	if (!irq)
-		return;
-	irq->count++;
-	irq->at = port_now();
-	xSemaphoreGiveFromISR(irq->come, &woken);
-	portYIELD_FROM_ISR(woken);
+	port_handler_detach(NULL);
 }
 
 const char *port_lacks(const struct km_bench *b, uint32_t user)
@@ -404,6 +432,8 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 		if (role->flags & KM_ENDS && user & 1u << i)
 			return "privileged only: a user task cannot delete itself";
 	}
+	if (user && b->needs & KM_IRQ_LOCK)
+		return "privileged only: a user task cannot lock interrupts";
 	if (user && b->needs & KM_HEAP)
 		return "privileged only: a user task cannot use the kernel's heap";
 	return NULL;

@@ -29,7 +29,8 @@
 #endif
 
 #define PORT_HAS (KM_THREADS | KM_PRIORITY | KM_SEMAPHORE | KM_MUTEX | \
-	KM_QUEUE | KM_EVENTS | KM_HEAP | KM_IRQ | KM_ABORT | PORT_MODES)
+	KM_QUEUE | KM_EVENTS | KM_HEAP | KM_IRQ | KM_ABORT | KM_HANDLER | \
+	KM_IRQ_LOCK | PORT_MODES)
 
 #define PORT_OBJECTS 64
 
@@ -265,6 +266,38 @@ KM_INLINE uint32_t port_irq_wait(struct port_irq *irq)
 	count = irq->count;
 	irq->count = 0;
 	return count;
+}
+
+#define PORT_VIA_HANDLER BOARD_VIA_IRQ "; the vector's function calls the handler"
+
+struct port_handler {
+	void (*body)(struct km_run *r);
+	struct km_run *run;
+};
+
+const char *port_handler_attach(struct port_handler *h,
+				void (*body)(struct km_run *r),
+				struct km_run *r);
+void port_handler_detach(struct port_handler *h);
+
+KM_INLINE void port_handler_raise(struct port_handler *h)
+{
+	(void)h;
+	board_irq_pend();
+}
+
+#define PORT_VIA_IRQ_LOCK "taskENTER_CRITICAL, taskEXIT_CRITICAL"
+
+KM_INLINE unsigned long port_irq_lock(void)
+{
+	taskENTER_CRITICAL();
+	return 0;
+}
+
+KM_INLINE void port_irq_unlock(unsigned long key)
+{
+	(void)key;
+	taskEXIT_CRITICAL();
 }
 
 #endif

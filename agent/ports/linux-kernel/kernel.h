@@ -545,4 +545,38 @@ KM_INLINE uint32_t port_irq_wait(struct port_irq *irq)
 	return come;
 }
 
+struct kernel_handler {
+	struct irq_work work;
+	void (*body)(struct km_run *r);
+	struct km_run *run;
+};
+
+KM_INLINE struct kernel_handler *kernel_handler(struct port_handler *h)
+{
+	return (struct kernel_handler *)h->room;
+}
+
+const char *port_handler_attach(struct port_handler *h,
+				void (*body)(struct km_run *r),
+				struct km_run *r);
+void port_handler_detach(struct port_handler *h);
+
+KM_INLINE void port_handler_raise(struct port_handler *h)
+{
+	irq_work_queue(&kernel_handler(h)->work);
+}
+
+KM_INLINE unsigned long port_irq_lock(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	return flags;
+}
+
+KM_INLINE void port_irq_unlock(unsigned long flags)
+{
+	local_irq_restore(flags);
+}
+
 #endif

@@ -136,6 +136,31 @@ void kernel_irq_arm(struct port_irq *irq)
 	kernel_timer_start(&kernel_irq(irq)->timer);
 }
 
+static void run_handler(struct irq_work *work)
+{
+	struct kernel_handler *k = container_of(work, struct kernel_handler, work);
+
+	k->body(k->run);
+}
+
+const char *port_handler_attach(struct port_handler *h,
+				void (*body)(struct km_run *r),
+				struct km_run *r)
+{
+	struct kernel_handler *k = kernel_handler(h);
+
+	BUILD_BUG_ON(sizeof(struct kernel_handler) > sizeof(h->room));
+	k->work = IRQ_WORK_INIT_HARD(run_handler);
+	k->body = body;
+	k->run = r;
+	return NULL;
+}
+
+void port_handler_detach(struct port_handler *h)
+{
+	irq_work_sync(&kernel_handler(h)->work);
+}
+
 /* Context switches of all threads that have taken a seat. */
 static uint32_t switches(void)
 {

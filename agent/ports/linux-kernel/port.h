@@ -22,7 +22,7 @@ typedef uint64_t port_ticks;
 
 #define PORT_HAS (KM_THREADS | KM_PRIORITY | KM_SEMAPHORE | KM_MUTEX | \
 	KM_CONDVAR | KM_QUEUE | KM_EVENTS | KM_STACK | KM_HEAP | KM_IRQ | \
-	KM_USER | KM_KERNEL)
+	KM_HANDLER | KM_IRQ_LOCK | KM_USER | KM_KERNEL)
 #define PORT_IDIOMS (KM_CONDVAR | KM_QUEUE | KM_STACK | KM_EVENTS)
 #define PORT_THREADS 65
 #define PORT_STAMPS 4096
@@ -80,6 +80,8 @@ KM_INLINE port_ticks port_now(void)
 #define PORT_VIA_IRQ "kernel: irq_work_queue, an interrupt that the CPU sends " \
 	"itself; user: an hrtimer, while the thread reads the clock; the " \
 	"handler calls complete, the waiter wait_for_completion_killable"
+#define PORT_VIA_HANDLER "irq_work_queue, an interrupt that the CPU sends itself"
+#define PORT_VIA_IRQ_LOCK "local_irq_save, local_irq_restore"
 #define PORT_VIA_WAITERS "; with PREEMPT_RT a simple wait queue, with the calls " \
 	"of linux/swait.h" PORT_VIA_MODES
 #define PORT_VIA_MODES "; after a wake-up, a kernel thread calls cond_resched; " \
@@ -98,6 +100,10 @@ struct port_irq {
 	volatile uint32_t count;	/* interrupts so far */
 	volatile uint32_t taken;	/* and those that a wait has returned */
 	PORT_ROOM(192);
+};
+
+struct port_handler {
+	PORT_ROOM(64);
 };
 
 struct port_sem {

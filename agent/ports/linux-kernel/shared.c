@@ -6,5 +6,6 @@
 struct port_shared port_shared;
 
 const struct km_bench *const port_tables[] = {
-	KM_PORTABLE(KM_LISTED) KM_LINUX_KERNEL(KM_LISTED) NULL
+	KM_PORTABLE(KM_LISTED) KM_INTERRUPTS(KM_LISTED)
+	KM_LINUX_KERNEL(KM_LISTED) NULL
 };

@@ -363,6 +363,11 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 		       "before it wakes the next";
 	if (strstr(b->span[0].name, "recursive"))
 		return "the kernel has no recursive mutex";
+	if (user && b->needs & KM_IRQ_LOCK)
+		return "privileged only: a user thread cannot lock interrupts";
+	if (b->needs & KM_HANDLER && user >> b->span[0].from & 1)
+		return "privileged only: a user thread cannot raise an "
+		       "interrupt at once";
 	if (user && b->needs & KM_HEAP)
 		return "privileged only: a user thread has no kmalloc; "
 		       "linux-user measures its own heap";

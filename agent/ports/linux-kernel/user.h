@@ -263,4 +263,34 @@ KM_INLINE uint32_t port_irq_wait(struct port_irq *irq)
 	return (uint32_t)port_operate(CALL_IRQ_WAIT, irq, 0);
 }
 
+/* Never called either, thanks to port_lacks(). */
+KM_INLINE const char *port_handler_attach(struct port_handler *h,
+					  void (*body)(struct km_run *r),
+					  struct km_run *r)
+{
+	(void)h, (void)body, (void)r;
+	return NULL;
+}
+
+KM_INLINE void port_handler_detach(struct port_handler *h)
+{
+	/* Both sides have the object. */
+	__asm__ volatile("" : : "r"(h));
+}
+
+KM_INLINE void port_handler_raise(struct port_handler *h)
+{
+	(void)h;
+}
+
+KM_INLINE unsigned long port_irq_lock(void)
+{
+	return 0;
+}
+
+KM_INLINE void port_irq_unlock(unsigned long key)
+{
+	(void)key;
+}
+
 #endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "kernmark.h"
 
-const struct km_bench *const port_tables[] = { KM_PORTABLE(KM_LISTED) NULL };
+const struct km_bench *const port_tables[] = {
+	KM_PORTABLE(KM_LISTED) KM_INTERRUPTS(KM_LISTED) NULL
+};
 
 /*
  * Sends n bytes of the record stream. The runner's thread calls it. It may

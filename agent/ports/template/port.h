@@ -295,4 +295,42 @@ port_ticks port_irq_raise(struct port_irq *irq);
 uint32_t port_irq_wait(struct port_irq *irq);
 #endif
 
+/*
+ * KM_HANDLER: an interrupt that a thread raises and that comes at once. It runs
+ * a function of the benchmark, the way the kernel runs a driver's handler.
+ */
+#if PORT_HAS & KM_HANDLER
+#define PORT_VIA_HANDLER "the interrupt, and how the kernel calls its handler"
+
+struct port_handler {
+	void *kernel_object;
+};
+
+/*
+ * From now on the interrupt runs body(r). While it does, the interrupt does not
+ * interrupt it. Returns NULL, or why there is no interrupt.
+ */
+const char *port_handler_attach(struct port_handler *h,
+				void (*body)(struct km_run *r),
+				struct km_run *r);
+/* No interrupt is pending or comes any more. */
+void port_handler_detach(struct port_handler *h);
+/*
+ * Makes the interrupt pending and does not wait for it. It comes at once, or
+ * when interrupts are unlocked. The handler calls this too: then the interrupt
+ * comes again as soon as the handler has returned.
+ */
+void port_handler_raise(struct port_handler *h);
+#endif
+
+/* KM_IRQ_LOCK: keeps interrupts from the calling thread. */
+#if PORT_HAS & KM_IRQ_LOCK
+#define PORT_VIA_IRQ_LOCK "the calls that lock, unlock"
+
+/* Returns what port_irq_unlock() needs. */
+unsigned long port_irq_lock(void);
+/* A pending interrupt comes now. */
+void port_irq_unlock(unsigned long key);
+#endif
+
 #endif

@@ -67,6 +67,12 @@ static inline void sabotage_raise(void)
 		board_irq_raise();
 }
 
+static inline void sabotage_pend(void)
+{
+	if (!sabotage_lost())
+		board_irq_pend();
+}
+
 /* The runner's own gives come after this header. */
 #pragma push_macro("xSemaphoreGive")
 #pragma push_macro("xQueueSendToBack")
@@ -87,7 +93,9 @@ static inline void sabotage_raise(void)
 #define vTaskResume sabotage_resume
 #define taskYIELD sabotage_yield
 #define board_irq_raise sabotage_raise
+#define board_irq_pend sabotage_pend
 #include_next "port.h"
+#undef board_irq_pend
 #undef board_irq_raise
 #pragma pop_macro("xSemaphoreGive")
 #pragma pop_macro("xQueueSendToBack")

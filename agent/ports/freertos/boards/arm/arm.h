@@ -53,12 +53,19 @@ KM_INLINE bool board_user(void)
 	return control & 1;
 }
 
-/* Returns after the interrupt. Unprivileged threads may call this. */
-KM_INLINE void board_irq_raise(void)
+/* Unprivileged threads may call this. */
+KM_INLINE void board_irq_pend(void)
 {
 	/* Software trigger interrupt register. */
 	BOARD_REGISTER(0xe000ef00) = BOARD_IRQ;
-	__asm__ volatile("dsb\n\tisb" : : : "memory");
+	__asm__ volatile("dsb" : : : "memory");
+}
+
+/* Returns after the interrupt. */
+KM_INLINE void board_irq_raise(void)
+{
+	board_irq_pend();
+	__asm__ volatile("isb" : : : "memory");
 }
 
 /* Enables the interrupt; for board_start(). */

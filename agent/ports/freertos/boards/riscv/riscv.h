@@ -50,9 +50,15 @@ KM_INLINE bool board_user(void)
 	return false;
 }
 
-KM_INLINE void board_irq_raise(void)
+KM_INLINE void board_irq_pend(void)
 {
 	BOARD_REGISTER(BOARD_MSIP) = 1;
+	__asm__ volatile("" : : : "memory");
+}
+
+KM_INLINE void board_irq_raise(void)
+{
+	board_irq_pend();
 	/* The handler clears it when the processor takes the interrupt. */
 	while (BOARD_REGISTER(BOARD_MSIP))
 		;
