@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What port.c needs from the console: semihosting, or a UART. */
+/*
+ * What port.c needs from a board or an emulator. One of semihost.c, x86.c and
+ * uart.c has it.
+ */
 #ifndef BOARD_H
 #define BOARD_H
 

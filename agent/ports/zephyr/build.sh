@@ -9,7 +9,8 @@ port=$(dirname "$(realpath "$0")")
 out=$1
 board=$2
 shift 2
-found=$(. "$port/find-zephyr.sh")
+found=$("$port/find-zephyr.sh" "$board")
+# shellcheck source=agent/ports/zephyr/find-zephyr.sh
 . "$port/find-zephyr.sh" > /dev/null
 
 build=$out/build
@@ -38,6 +39,10 @@ if [ "$(cat "$out/recipe" 2> /dev/null)" != "$recipe" ]; then
 fi
 : > "$log"
 run ninja -C "$build"
+# QEMU boots x86_64 from files that Zephyr's build makes only for QEMU.
+if grep -q '^CONFIG_BOARD_QEMU_X86_64=y' "$build/zephyr/.config"; then
+	run ninja -C "$build" qemu_kernel_target
+fi
 
 # Text, data and bss in the last line of what `size` prints.
 sizes()
