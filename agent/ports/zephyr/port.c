@@ -397,6 +397,9 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 	uint32_t last = b->role[1].body ? 1 : 0;
 	bool active = user & 1u << last;
 
+	if (user && !IS_ENABLED(CONFIG_KERNMARK_ICOUNT))
+		return "privileged only: a user thread cannot read this "
+		       "board's clock";
 	if (active && b->needs & KM_IRQ)
 		return "privileged only: irq_offload is not a system call";
 	if (user && b->needs & KM_HEAP && !(b->needs & KM_QUEUE))
@@ -423,8 +426,12 @@ void port_rest(void)
 {
 }
 
-/* The interrupt of a timer that sys_clock_disable() does not stop. */
-#if defined(CONFIG_RISCV_MACHINE_TIMER)
+/*
+ * The interrupt of a timer that sys_clock_disable() does not stop. The timing
+ * functions may read the timer of the tick, so it stays on if they are used.
+ */
+#if !defined(CONFIG_KERNMARK_ICOUNT)
+#elif defined(CONFIG_RISCV_MACHINE_TIMER)
 #define TICK_IRQ DT_IRQN(DT_INST(0, riscv_machine_timer))
 #elif defined(CONFIG_ARM_ARCH_TIMER)
 #define TICK_IRQ ARM_ARCH_TIMER_IRQ
@@ -435,7 +442,7 @@ void port_rest(void)
 /* Stops the tick if it can be stopped. Says whether it was. */
 static const char *stop_tick(void)
 {
-#if defined(CONFIG_SYSTEM_TIMER_HAS_DISABLE_SUPPORT)
+#if defined(CONFIG_KERNMARK_ICOUNT) && defined(CONFIG_SYSTEM_TIMER_HAS_DISABLE_SUPPORT)
 	sys_clock_disable();
 	return "off";
 #elif defined(TICK_IRQ)
