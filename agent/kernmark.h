@@ -30,8 +30,25 @@
 #define KM_USER		0x1000	/* threads in user mode */
 #define KM_KERNEL	0x2000	/* threads in kernel (privileged) mode */
 #define KM_ABORT	0x4000	/* can end a thread that is not running */
-#define KM_HANDLER	0x40000000 /* a handler of the benchmark's own */
-#define KM_IRQ_LOCK	0x80000000 /* threads can lock interrupts */
+#define KM_MSGQ		0x8000	/* queues of messages of one size, by copy */
+#define KM_MESSAGE_BUFFER 0x10000 /* messages of any size, by copy */
+#define KM_STREAM	0x20000	/* bytes without boundaries */
+#define KM_MAILBOX	0x40000	/* a sender waits for its receiver */
+#define KM_NOTIFICATION	0x80000	/* a thread is given to without an object */
+#define KM_POLL		0x100000 /* waits for any of several objects */
+#define KM_TIMER	0x200000 /* calls a function at a tick */
+#define KM_TICK		0x400000 /* a tick that comes on request only */
+#define KM_WORK		0x800000 /* functions run by a thread of the kernel */
+#define KM_SPINLOCK	0x1000000
+#define KM_SLAB		0x2000000 /* blocks of one size */
+#define KM_PRIVATE_HEAP	0x4000000 /* heaps that threads wait for */
+#define KM_CONDVAR_TIMEOUT 0x8000000
+#define KM_HANDLER	0x10000000 /* a handler of the benchmark's own */
+#define KM_IRQ_LOCK	0x20000000 /* threads can lock interrupts */
+
+/* Maximum bytes in an object with memory of its own; objects polled. */
+#define KM_STORE 2048
+#define KM_POLLED 16
 
 /* The order in which items leave a queue. */
 enum port_queue_order { PORT_FIFO, PORT_LIFO };
@@ -51,6 +68,15 @@ struct km_run;
  */
 #ifndef PORT_IDIOMS
 #define PORT_IDIOMS 0
+#endif
+
+/*
+ * Groups in PORT_HAS that the kernel has, but not in this configuration. The port
+ * does not define them, and port_lacks() says how to get them. Only for groups
+ * of KM_RTOS.
+ */
+#ifndef PORT_WITHOUT
+#define PORT_WITHOUT 0
 #endif
 
 /* Maximum number of spans in a benchmark, and of thread roles. */
@@ -163,6 +189,7 @@ enum {
 	KM_EACH = 1 << 2,		/* as many threads as the argument */
 	KM_MADE = 1 << 3,		/* the benchmark creates the thread */
 	KM_ENDS = 1 << 4,		/* a thread that ends within a span */
+	KM_TICKS = 1 << 5,		/* calls port_tick() */
 };
 
 struct km_role {
@@ -238,12 +265,18 @@ struct km_bench {
 	each(clock) each(thread) each(semaphore) each(mutex) each(condvar) \
 	each(fifo) each(lifo) each(stack) each(events) each(heap) each(isr)
 
-KM_PORTABLE(KM_DECLARED)
-
-/* Portable tables of ports with KM_HANDLER; for others they are only skips. */
+/* Of ports with KM_HANDLER. */
 #define KM_INTERRUPTS(each) each(isr_entry)
 
+/* Objects that only real-time kernels have: agent/bench/rtos. */
+#define KM_RTOS(each) \
+	each(message_queue) each(message_buffer) each(stream) each(mailbox) \
+	each(notification) each(poll) each(timer) each(tick) each(workqueue) \
+	each(spinlock) each(slab) each(private_heap) each(condvar_timeout)
+
+KM_PORTABLE(KM_DECLARED)
 KM_INTERRUPTS(KM_DECLARED)
+KM_RTOS(KM_DECLARED)
 
 /* Supplied by the port: its tables, ended by NULL. */
 extern const struct km_bench *const port_tables[];

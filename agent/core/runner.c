@@ -222,7 +222,14 @@ static const struct {
 	{ KM_EVENTS, "events" },	{ KM_STACK, "stack" },
 	{ KM_HEAP, "heap" },		{ KM_IRQ, "irq" },
 	{ KM_SMP, "smp" },		{ KM_PROCESSES, "processes" },
-	{ KM_ABORT, "abort" },
+	{ KM_ABORT, "abort" },		{ KM_MSGQ, "message_queue" },
+	{ KM_STREAM, "stream" },	{ KM_MESSAGE_BUFFER, "message_buffer" },
+	{ KM_MAILBOX, "mailbox" },	{ KM_NOTIFICATION, "notification" },
+	{ KM_POLL, "poll" },		{ KM_TIMER, "timer" },
+	{ KM_TICK, "tick" },		{ KM_WORK, "workqueue" },
+	{ KM_SPINLOCK, "spinlock" },	{ KM_SLAB, "slab" },
+	{ KM_PRIVATE_HEAP, "private_heap" },
+	{ KM_CONDVAR_TIMEOUT, "condvar_timeout" },
 	{ KM_HANDLER, "handler" },	{ KM_IRQ_LOCK, "irq_lock" },
 };
 

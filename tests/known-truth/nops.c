@@ -59,4 +59,8 @@ const struct km_bench km_clock[] = {
 const struct km_bench km_thread[] = { { 0 } }, km_semaphore[] = { { 0 } },
 	km_mutex[] = { { 0 } }, km_condvar[] = { { 0 } }, km_fifo[] = { { 0 } },
 	km_lifo[] = { { 0 } }, km_stack[] = { { 0 } }, km_events[] = { { 0 } },
-	km_heap[] = { { 0 } }, km_isr[] = { { 0 } }, km_isr_entry[] = { { 0 } };
+	km_heap[] = { { 0 } }, km_isr[] = { { 0 } };
+
+#define NOTHING(name) const struct km_bench km_##name[] = { { 0 } };
+KM_INTERRUPTS(NOTHING)
+KM_RTOS(NOTHING)

@@ -39,6 +39,13 @@
  */
 #define PORT_IDIOMS 0
 
+/*
+ * The groups in PORT_HAS that this configuration of the kernel leaves out. Do
+ * not define their operations then. port_lacks() refuses them, and says how to
+ * get them.
+ */
+#define PORT_WITHOUT 0
+
 /* Maximum threads in one benchmark; cases with more are skipped. At least 1. */
 #define PORT_THREADS 8
 /* Capacity for stamps. At least 8 for each thread, and 40 more. */
@@ -331,6 +338,255 @@ void port_handler_raise(struct port_handler *h);
 unsigned long port_irq_lock(void);
 /* A pending interrupt comes now. */
 void port_irq_unlock(unsigned long key);
+#endif
+
+/* KM_MSGQ: a queue of messages of one size, which put and get copy. */
+#if PORT_HAS & KM_MSGQ
+#define PORT_VIA_MSGQ "the calls that put, get"
+
+struct port_msgq {
+	void *kernel_object;
+};
+
+/*
+ * Creates an empty queue with room for `count` messages of `size` bytes, at
+ * most KM_STORE bytes together; possibly one that an earlier part used.
+ */
+void port_msgq_init(struct port_msgq *q, uint32_t size, uint32_t count);
+/* Copies a message into the queue; blocks while it is full. */
+void port_msgq_put(struct port_msgq *q, const void *message);
+/* Copies the first message out of the queue; blocks while it is empty. */
+void port_msgq_get(struct port_msgq *q, void *message);
+#endif
+
+/* KM_MESSAGE_BUFFER: a buffer of messages, each with a size of its own. */
+#if PORT_HAS & KM_MESSAGE_BUFFER
+#define PORT_VIA_MESSAGE_BUFFER "the calls that send, receive"
+
+struct port_message_buffer {
+	void *kernel_object;
+};
+
+/*
+ * Creates an empty buffer with room for `count` messages of `size` bytes, at
+ * most KM_STORE bytes together, and not for another one.
+ */
+void port_message_buffer_init(struct port_message_buffer *b, uint32_t size,
+			      uint32_t count);
+/* Blocks while there is no room for the message. */
+void port_message_buffer_send(struct port_message_buffer *b,
+			      const void *message, uint32_t size);
+/*
+ * Blocks while the buffer is empty. Returns the size of the first message,
+ * which is at most `most`.
+ */
+uint32_t port_message_buffer_receive(struct port_message_buffer *b,
+				     void *message, uint32_t most);
+#endif
+
+/*
+ * KM_STREAM: bytes in the order in which they were written, without
+ * boundaries.
+ */
+#if PORT_HAS & KM_STREAM
+#define PORT_VIA_STREAM "the calls that write, read"
+
+struct port_stream {
+	void *kernel_object;
+};
+
+/*
+ * Creates an empty stream with room for `count` pieces of `size` bytes, at most
+ * KM_STORE bytes together, and not for another one.
+ */
+void port_stream_init(struct port_stream *s, uint32_t size, uint32_t count);
+/* Writes all of it; blocks while the stream is full. */
+void port_stream_write(struct port_stream *s, const void *from, uint32_t size);
+/*
+ * Blocks while the stream is empty, then reads up to `size` bytes. Returns how
+ * many.
+ */
+uint32_t port_stream_read(struct port_stream *s, void *to, uint32_t size);
+#endif
+
+/* KM_MAILBOX: messages whose sender blocks until they have been received. */
+#if PORT_HAS & KM_MAILBOX
+#define PORT_VIA_MAILBOX "the calls that put, get"
+
+struct port_mailbox {
+	void *kernel_object;
+};
+
+void port_mailbox_init(struct port_mailbox *m);
+/* Blocks until a thread has received the message. */
+void port_mailbox_put(struct port_mailbox *m, const void *message,
+		      uint32_t size);
+/*
+ * Blocks until a message comes. Returns its size. Its sender is ready by then.
+ */
+uint32_t port_mailbox_get(struct port_mailbox *m, void *message, uint32_t size);
+#endif
+
+/* KM_NOTIFICATION: a count in each thread, which others increment. */
+#if PORT_HAS & KM_NOTIFICATION
+#define PORT_VIA_NOTIFICATION "the calls that give, take"
+
+struct port_notification {
+	void *kernel_object;
+};
+
+/* Makes the calling thread the one that n notifies. Not timed. */
+void port_notification_own(struct port_notification *n);
+/* Increments that thread's count. */
+void port_notification_give(struct port_notification *n);
+/*
+ * Called by that thread. Blocks while its count is 0, then decrements it.
+ * Returns the count before.
+ */
+uint32_t port_notification_take(struct port_notification *n);
+#endif
+
+/* KM_POLL: waits for any of several objects, here semaphores. */
+#if PORT_HAS & KM_POLL
+#define PORT_VIA_POLL "the calls that wait, give"
+
+struct port_poll {
+	void *kernel_object;
+};
+
+/* Creates `count` semaphores, at most KM_POLLED, that cannot be taken. */
+void port_poll_init(struct port_poll *p, uint32_t count);
+/* Blocks until one of them can be taken. Does not take it. */
+void port_poll_wait(struct port_poll *p);
+/*
+ * Takes the one that the last wait found and prepares the next wait. Returns
+ * its index. Not timed.
+ */
+uint32_t port_poll_take(struct port_poll *p);
+/* Gives semaphore i. */
+void port_poll_give(struct port_poll *p, uint32_t i);
+#endif
+
+/* KM_TIMER: a timer that calls a function of the benchmark once. */
+#if PORT_HAS & KM_TIMER
+#define PORT_VIA_TIMER "the calls that start, stop"
+
+/*
+ * Parameters of the function, which ignores them; and the context switches that
+ * a start, a stop and an expiry each cost, in the caller or to a thread of the
+ * kernel and back.
+ */
+#define PORT_TIMER_TAKES __attribute__((unused)) void *expired_timer
+#define PORT_TIMER_SWITCHES 0
+
+struct port_timer {
+	void *kernel_object;
+};
+
+/*
+ * Creates a stopped timer that will call expired(), possibly one that an
+ * earlier part used.
+ */
+void port_timer_init(struct port_timer *t, void (*expired)(PORT_TIMER_TAKES));
+/* Starts it. It expires at the next tick. */
+void port_timer_start(struct port_timer *t);
+void port_timer_stop(struct port_timer *t);
+/*
+ * Whether it has been started and has neither expired nor been stopped. Not
+ * timed.
+ */
+bool port_timer_active(struct port_timer *t);
+#endif
+
+/* KM_TICK: the tick of the kernel's clock, which comes only when requested. */
+#if PORT_HAS & KM_TICK
+#define PORT_VIA_TICK "how a tick is requested; the call that sleeps"
+
+/* Requests a tick. Returns after it, in the calling thread. */
+void port_tick(void);
+/* How many ticks have come. Not timed. */
+uint32_t port_tick_count(void);
+/* Blocks until the next tick. */
+void port_sleep_tick(void);
+#endif
+
+/*
+ * KM_WORK: functions that a thread of the kernel calls. It is above all threads
+ * of a benchmark.
+ */
+#if PORT_HAS & KM_WORK
+#define PORT_VIA_WORK "the call that submits"
+
+/* Parameters of the function, which ignores them. */
+#define PORT_WORK_TAKES __attribute__((unused)) void *submitted_work
+
+struct port_work {
+	void *kernel_object;
+};
+
+void port_work_init(struct port_work *w, void (*body)(PORT_WORK_TAKES));
+/* Has the body called. Returns after it. */
+void port_work_submit(struct port_work *w);
+#endif
+
+/* KM_SPINLOCK: a lock that disables interrupts while it is held. */
+#if PORT_HAS & KM_SPINLOCK
+#define PORT_VIA_SPINLOCK "the calls that lock, unlock"
+
+struct port_spinlock {
+	void *kernel_object;
+};
+
+void port_spinlock_init(struct port_spinlock *l);
+void port_spinlock_lock(struct port_spinlock *l);
+/* Called by the holder. The last lock is the first one unlocked. */
+void port_spinlock_unlock(struct port_spinlock *l);
+#endif
+
+/* KM_SLAB: blocks of one size. */
+#if PORT_HAS & KM_SLAB
+#define PORT_VIA_SLAB "the calls that allocate, free"
+
+struct port_slab {
+	void *kernel_object;
+};
+
+/*
+ * Creates a slab of `count` free blocks of `size` bytes, at most KM_STORE
+ * bytes together.
+ */
+void port_slab_init(struct port_slab *s, uint32_t size, uint32_t count);
+/* Blocks while no block is free. */
+void *port_slab_alloc(struct port_slab *s);
+/* The first waiter of the highest priority gets the block. */
+void port_slab_free(struct port_slab *s, void *block);
+#endif
+
+/* KM_PRIVATE_HEAP: a heap in memory of its own, which threads wait for. */
+#if PORT_HAS & KM_PRIVATE_HEAP
+#define PORT_VIA_PRIVATE_HEAP "the calls that allocate, free"
+
+struct port_heap {
+	void *kernel_object;
+};
+
+/* Creates an empty heap of `size` bytes, at most KM_STORE. */
+void port_heap_init(struct port_heap *h, uint32_t size);
+/* Blocks while there is no room. */
+void *port_heap_alloc(struct port_heap *h, uint32_t size);
+/* Wakes the waiters. */
+void port_heap_free(struct port_heap *h, void *block);
+#endif
+
+/* KM_CONDVAR_TIMEOUT; needs KM_CONDVAR. */
+#if PORT_HAS & KM_CONDVAR_TIMEOUT
+#define PORT_VIA_CONDVAR_TIMEOUT "the call that waits, with a timeout"
+
+/*
+ * As port_cond_wait(), with a timeout that is far longer than any case. Returns
+ * whether it was signalled.
+ */
+bool port_cond_wait_timeout(struct port_cond *c, struct port_mutex *m);
 #endif
 
 #endif
