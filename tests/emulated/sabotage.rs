@@ -32,9 +32,11 @@ pub fn makes_a_thread(case: &str) -> bool {
         .any(|made| case.starts_with(made))
 }
 
-/// Whether a thread of the case waits in a call that can block.
+/// Whether a thread of the case waits in a call that can block. A thread of the kernel switches too,
+/// when it runs timers or work.
 pub fn waits(case: &str, entries: &[&Entry]) -> bool {
-    switches(case, entries) && !case.starts_with("thread.")
+    let other = ["thread.", "timer.", "workqueue."];
+    switches(case, entries) && !other.iter().any(|prefix| case.starts_with(prefix))
 }
 
 /// Whether the case depends on what another thread or an interrupt does.

@@ -295,5 +295,6 @@ pub fn explain(image: &Image, wanted: fn(&str) -> bool) -> usize {
 /// Excludes cases with many threads, which take long to trace.
 pub fn few(case: &str) -> bool {
     let number = case.rsplit('.').find_map(|word| word.parse::<u32>().ok());
-    case.starts_with("heap.") || number.is_none_or(|threads| threads <= 4)
+    let sized = ["heap.", "message_", "stream."];
+    sized.iter().any(|prefix| case.starts_with(prefix)) || number.is_none_or(|threads| threads <= 4)
 }

@@ -33,10 +33,18 @@ use lab::{able, build, image, setting, AN385, AN386, M3, M4, VIRT};
 use sabotage::{makes_a_thread, relies, switches, user, waits, Sabotage};
 use trace::{explain, few};
 
+/// The variants that measure more objects.
+const EVERYTHING: [&str; 2] = ["TIMERS=1", "QUEUE_SETS=1"];
+
 #[test]
 fn instruction_trace_explains_every_printed_value() {
     if able("the trace of every instruction", &[&M4]) {
         explain(&image(&M4, &[]), few);
+        explain(&image(&M4, &EVERYTHING), |case| {
+            ["poll", "timer", "workqueue"]
+                .iter()
+                .any(|prefix| case.starts_with(prefix))
+        });
     }
 }
 
@@ -55,6 +63,10 @@ fn instruction_trace_explains_user_threads() {
                 "isr.",
                 "events.wait.blocking.u",
                 "fifo.get.blocking",
+                "message_queue.put.blocking.u",
+                "notification.take.blocking",
+                "stream.read.blocking.k",
+                "tick.sleep",
             ])
             .any(|prefix| case.starts_with(prefix))
         };
@@ -276,15 +288,22 @@ fn user_threads_cannot_touch_the_kernel() {
 
 #[test]
 fn every_mode_pairing_is_measured_or_skipped_with_a_reason() {
-    const SKIPS: [&str; 9] = [
+    const SKIPS: [&str; 16] = [
         "privileged only: a user task cannot create tasks",
         "privileged only: a user task cannot delete itself",
         "privileged only: a user task cannot lock interrupts",
+        "privileged only: a user task cannot request the tick",
         "privileged only: a user task cannot use the kernel's heap",
         "the heap has no room for the blocks of one sample",
         "this benchmark needs more threads than this port can run",
+        "this configuration has no queue sets; use the variant queuesets",
         "this configuration has no time slicing; use the variant timeslicing",
+        "this configuration has no timer task; use the variant timers",
         "this port has no condvar",
+        "this port has no condvar,condvar_timeout",
+        "this port has no mailbox",
+        "this port has no private_heap",
+        "this port has no slab",
         "this port has no stack",
     ];
     if !able("pairings of kernel and user threads", &[&M4]) {
@@ -341,7 +360,7 @@ fn every_mode_pairing_is_measured_or_skipped_with_a_reason() {
 /// A variant: its settings, and the words that its flags or configuration must contain.
 struct Variant(&'static [&'static str], &'static [&'static str]);
 
-const VARIANTS: [Variant; 11] = [
+const VARIANTS: [Variant; 13] = [
     Variant(&["CANARIES=all"], &["-fstack-protector-all"]),
     Variant(&["CANARIES=strong"], &["-fstack-protector-strong"]),
     Variant(
@@ -354,6 +373,8 @@ const VARIANTS: [Variant; 11] = [
     Variant(&["TIME_SLICING=1"], &["configUSE_TIME_SLICING=1"]),
     Variant(&["OVERFLOW_CHECK=1"], &["configCHECK_FOR_STACK_OVERFLOW=2"]),
     Variant(&["ASSERTS=1"], &["configASSERT_DEFINED=1"]),
+    Variant(&["TIMERS=1"], &["configUSE_TIMERS=1"]),
+    Variant(&["QUEUE_SETS=1"], &["configUSE_QUEUE_SETS=1"]),
     Variant(&["OPT=-Os"], &["-Os"]),
     Variant(&["OPT=-O3"], &["-O3"]),
     Variant(&["MPU=1"], &["configENABLE_MPU=1"]),
@@ -472,13 +493,13 @@ fn images_are_rebuilt_only_when_settings_change() {
 const SABOTAGES: [Sabotage; 8] = [
     Sabotage {
         name: "frozen",
-        settings: &[],
+        settings: &EVERYTHING,
         matters: |_, _| true,
         proofs: &["clock", "order"],
     },
     Sabotage {
         name: "unprioritised",
-        settings: &[],
+        settings: &EVERYTHING,
         matters: waits,
         proofs: &["priority"],
     },
@@ -486,19 +507,19 @@ const SABOTAGES: [Sabotage; 8] = [
     // show that it is equal to its creator's.
     Sabotage {
         name: "unprioritised",
-        settings: &[],
+        settings: &EVERYTHING,
         matters: |case, _| makes_a_thread(case),
         proofs: &["order", "switches", "priority"],
     },
     Sabotage {
         name: "unblocked",
-        settings: &[],
+        settings: &EVERYTHING,
         matters: waits,
         proofs: &[],
     },
     Sabotage {
         name: "lost",
-        settings: &[],
+        settings: &EVERYTHING,
         matters: relies,
         proofs: &[],
     },
@@ -512,7 +533,8 @@ const SABOTAGES: [Sabotage; 8] = [
         name: "lost",
         settings: &["MPU=1"],
         matters: |case, entries| {
-            switches(case, entries) && (case.starts_with("semaphore") || case.starts_with("thread"))
+            let some = ["semaphore", "thread", "notification", "stream"];
+            switches(case, entries) && some.iter().any(|prefix| case.starts_with(prefix))
         },
         proofs: &[],
     },

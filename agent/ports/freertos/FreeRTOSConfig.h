@@ -24,8 +24,7 @@
 #define configUSE_RECURSIVE_MUTEXES		1
 #define configUSE_COUNTING_SEMAPHORES		1
 #define configUSE_EVENT_GROUPS			1
-#define configUSE_STREAM_BUFFERS		0
-#define configUSE_TIMERS			0
+#define configUSE_STREAM_BUFFERS		1
 #define configSUPPORT_DYNAMIC_ALLOCATION	1
 #define configSUPPORT_STATIC_ALLOCATION		0
 #define configKERNEL_PROVIDED_STATIC_MEMORY	0
@@ -36,6 +35,25 @@
 #define INCLUDE_vTaskSuspend			1
 #define INCLUDE_vTaskPrioritySet		1
 #define INCLUDE_uxTaskPriorityGet		1
+#define INCLUDE_xTaskGetCurrentTaskHandle	1
+
+#ifdef CONFIG_TIMERS
+#define configUSE_TIMERS			1
+/* Above all other tasks, so that it does at once what it is told. */
+#define configTIMER_TASK_PRIORITY		(configMAX_PRIORITIES - 1)
+#define configTIMER_TASK_STACK_DEPTH		configMINIMAL_STACK_SIZE
+/* All commands take the same place, so no count depends on earlier ones. */
+#define configTIMER_QUEUE_LENGTH		1
+#define INCLUDE_xTimerPendFunctionCall		1
+#else
+#define configUSE_TIMERS			0
+#endif
+
+#ifdef CONFIG_QUEUE_SETS
+#define configUSE_QUEUE_SETS			1
+#else
+#define configUSE_QUEUE_SETS			0
+#endif
 
 #ifdef CONFIG_TIME_SLICING
 #define configUSE_TIME_SLICING			1

@@ -12,8 +12,11 @@
  *   board_irq_pend()		makes an interrupt pending, which calls
  *				port_irq_handler(); a handler may call it too,
  *   board_irq_raise()		the same, and returns after the interrupt,
+ *   board_tick()		requests the tick's interrupt and returns after it; only
+ *				privileged threads may call it,
  *   board_call_emulator()	a call to the emulator: boards/emulator.h,
- *   BOARD_VIA_IRQ		how the interrupt is raised.
+ *   BOARD_VIA_IRQ		how the interrupt is raised,
+ *   BOARD_VIA_TICK	how the tick is requested.
  */
 #ifndef MACHINE_H
 #define MACHINE_H

@@ -28,10 +28,10 @@ struct seat {
 	bool user;
 };
 
-/* A kernel object of the part. */
+/* A kernel object of the part, by the call that deletes it. */
 struct object {
 	void *handle;
-	bool group;	/* an event group; otherwise a kind of queue */
+	enum kind { QUEUE, GROUP, STREAM, KEPT } kind;
 };
 
 static struct {
@@ -48,7 +48,7 @@ static struct {
 } port;
 
 const struct km_bench *const port_tables[] = {
-	KM_PORTABLE(KM_LISTED) KM_INTERRUPTS(KM_LISTED) NULL
+	KM_PORTABLE(KM_LISTED) KM_INTERRUPTS(KM_LISTED) KM_RTOS(KM_LISTED) NULL
 };
 
 void port_write(const char *bytes, size_t n)
@@ -135,24 +135,30 @@ _Noreturn void __stack_chk_fail(void)
 }
 #endif
 
-static void keep(void *handle, bool group)
+static void keep(void *handle, enum kind kind)
 {
 	if (!handle || port.objects == sizeof(port.object) / sizeof(*port.object))
 		port.full = true;
 	else
-		port.object[port.objects++] = (struct object){ handle, group };
+		port.object[port.objects++] = (struct object){ handle, kind };
 }
 
 QueueHandle_t port_keep_queue(QueueHandle_t queue)
 {
-	keep(queue, false);
+	keep(queue, QUEUE);
 	return queue;
 }
 
 EventGroupHandle_t port_keep_group(EventGroupHandle_t group)
 {
-	keep(group, true);
+	keep(group, GROUP);
 	return group;
+}
+
+StreamBufferHandle_t port_keep_stream(StreamBufferHandle_t stream)
+{
+	keep(stream, STREAM);
+	return stream;
 }
 
 static void delete_objects(void)
@@ -160,10 +166,19 @@ static void delete_objects(void)
 	while (port.objects) {
 		const struct object *o = &port.object[--port.objects];
 
-		if (o->group)
-			vEventGroupDelete(o->handle);
-		else
+		switch (o->kind) {
+		case QUEUE:
 			vQueueDelete(o->handle);
+			break;
+		case GROUP:
+			vEventGroupDelete(o->handle);
+			break;
+		case STREAM:
+			vStreamBufferDelete(o->handle);
+			break;
+		case KEPT:
+			break;
+		}
 	}
 	port.full = false;
 }
@@ -210,6 +225,15 @@ static TaskHandle_t make_user_task(void (*body)(void *), void *argument,
 	return task;
 }
 
+/* Lets every user task of the part notify every task. */
+static void introduce(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; port.seat[i].user && k < n; k++)
+			vGrantAccessToKernelObject(port.seat[i].task,
+						   (int32_t)port.seat[k].task);
+}
+
 #define STACK_OF(i) stacks[i]
 #else
 /*
@@ -220,6 +244,11 @@ static TaskHandle_t make_user_task(void (*body)(void *), void *argument,
 {
 	(void)body, (void)argument, (void)level, (void)stack;
 	return NULL;
+}
+
+static void introduce(uint32_t n)
+{
+	(void)n;
 }
 
 #define STACK_OF(i) NULL
@@ -269,6 +298,7 @@ static const char *run_seats(const struct km_thread *threads, uint32_t n,
 		if (!s->task)
 			return "the kernel's heap has no room for the threads";
 	}
+	introduce(n);
 	xSemaphoreTake(port.ended, portMAX_DELAY);
 	return NULL;
 }
@@ -419,8 +449,60 @@ void port_irq_detach(struct port_irq *irq)
 	port_handler_detach(NULL);
 }
 
+#if configUSE_QUEUE_SETS
+void port_poll_init(struct port_poll *p, uint32_t count)
+{
+	p->set = port_keep_queue(xQueueCreateSet(count));
+	for (uint32_t i = 0; i < count; i++) {
+		p->semaphore[i] = port_keep_queue(xSemaphoreCreateBinary());
+		if (!port.full)
+			xQueueAddToSet(p->semaphore[i], p->set);
+	}
+}
+
+uint32_t port_poll_take(struct port_poll *p)
+{
+	uint32_t i = 0;
+
+	while (i < KM_POLLED && p->semaphore[i] != p->found)
+		i++;
+	if (i < KM_POLLED)
+		xSemaphoreTake(p->semaphore[i], 0);
+	return i;
+}
+#endif
+
+#if configUSE_TIMERS
+/*
+ * The kernel with the MPU never reuses the place of a deleted timer, so all
+ * parts use the same one. That works because only one benchmark file has one.
+ */
+void port_timer_init(struct port_timer *t, void (*expired)(PORT_TIMER_TAKES))
+{
+	static TimerHandle_t only;
+	static void (*calls)(PORT_TIMER_TAKES);
+
+	if (!only) {
+		only = xTimerCreate("km", 1, pdFALSE, NULL, expired);
+		calls = expired;
+	}
+	if (calls != expired)
+		die("a second function for the timer");
+	keep(only, KEPT);
+	t->handle = only;
+	if (only)
+		xTimerStop(only, portMAX_DELAY);
+}
+#endif
+
 const char *port_lacks(const struct km_bench *b, uint32_t user)
 {
+	if (b->needs & PORT_WITHOUT & KM_POLL)
+		return "this configuration has no queue sets; use the variant "
+		       "queuesets";
+	if (b->needs & PORT_WITHOUT)
+		return "this configuration has no timer task; use the variant "
+		       "timers";
 	for (uint32_t i = 0; i < KM_ROLES && b->role[i].body; i++) {
 		const struct km_role *role = &b->role[i];
 
@@ -431,11 +513,15 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 			return "privileged only: a user task cannot create tasks";
 		if (role->flags & KM_ENDS && user & 1u << i)
 			return "privileged only: a user task cannot delete itself";
+		if (role->flags & KM_TICKS && user & 1u << i)
+			return "privileged only: a user task cannot request the tick";
 	}
 	if (user && b->needs & KM_IRQ_LOCK)
 		return "privileged only: a user task cannot lock interrupts";
 	if (user && b->needs & KM_HEAP)
 		return "privileged only: a user task cannot use the kernel's heap";
+	if (user && b->needs & KM_WORK)
+		return "privileged only: a user task cannot pend a function";
 	return NULL;
 }
 

@@ -12,9 +12,12 @@
 
 #include "FreeRTOS.h"
 #include "event_groups.h"
+#include "message_buffer.h"
 #include "queue.h"
 #include "semphr.h"
+#include "stream_buffer.h"
 #include "task.h"
+#include "timers.h"
 
 #include "board.h"
 
@@ -29,8 +32,14 @@
 #endif
 
 #define PORT_HAS (KM_THREADS | KM_PRIORITY | KM_SEMAPHORE | KM_MUTEX | \
-	KM_QUEUE | KM_EVENTS | KM_HEAP | KM_IRQ | KM_ABORT | KM_HANDLER | \
+	KM_QUEUE | KM_EVENTS | KM_HEAP | KM_IRQ | KM_ABORT | KM_MSGQ | \
+	KM_MESSAGE_BUFFER | KM_STREAM | KM_NOTIFICATION | KM_POLL | \
+	KM_TIMER | KM_TICK | KM_WORK | KM_SPINLOCK | KM_HANDLER | \
 	KM_IRQ_LOCK | PORT_MODES)
+
+/* These configurations change what other calls cost. */
+#define PORT_WITHOUT (KM_POLL * !configUSE_QUEUE_SETS | \
+	(KM_TIMER | KM_WORK) * !configUSE_TIMERS)
 
 #define PORT_OBJECTS 64
 
@@ -49,6 +58,7 @@ KM_INLINE port_ticks port_now(void)
  */
 QueueHandle_t port_keep_queue(QueueHandle_t queue);
 EventGroupHandle_t port_keep_group(EventGroupHandle_t group);
+StreamBufferHandle_t port_keep_stream(StreamBufferHandle_t stream);
 
 #define PORT_VIA_THREAD "xTaskCreate below the creator's priority, " \
 	"vTaskPrioritySet, vTaskSuspend, vTaskResume, vTaskDelete; a user " \
@@ -297,6 +307,225 @@ KM_INLINE unsigned long port_irq_lock(void)
 KM_INLINE void port_irq_unlock(unsigned long key)
 {
 	(void)key;
+	taskEXIT_CRITICAL();
+}
+
+#define PORT_VIA_MSGQ "a queue: xQueueSendToBack, xQueueReceive"
+
+struct port_msgq {
+	QueueHandle_t handle;
+};
+
+KM_INLINE void port_msgq_init(struct port_msgq *q, uint32_t size,
+			      uint32_t count)
+{
+	q->handle = port_keep_queue(xQueueCreate(count, size));
+}
+
+KM_INLINE void port_msgq_put(struct port_msgq *q, const void *message)
+{
+	xQueueSendToBack(q->handle, message, portMAX_DELAY);
+}
+
+KM_INLINE void port_msgq_get(struct port_msgq *q, void *message)
+{
+	xQueueReceive(q->handle, message, portMAX_DELAY);
+}
+
+#define PORT_VIA_MESSAGE_BUFFER "xMessageBufferSend, xMessageBufferReceive"
+
+struct port_message_buffer {
+	MessageBufferHandle_t handle;
+};
+
+/*
+ * The kernel's ring has one byte more than its size, and before each message
+ * its length. As a multiple of that, it never cuts a message in two, nor does
+ * any message begin at an odd address.
+ */
+KM_INLINE void port_message_buffer_init(struct port_message_buffer *b,
+					uint32_t size, uint32_t count)
+{
+	size += sizeof(configMESSAGE_BUFFER_LENGTH_TYPE);
+	size *= count + 1;
+	b->handle = port_keep_stream(xMessageBufferCreate(size - 1));
+}
+
+KM_INLINE void port_message_buffer_send(struct port_message_buffer *b,
+					const void *message, uint32_t size)
+{
+	xMessageBufferSend(b->handle, message, size, portMAX_DELAY);
+}
+
+KM_INLINE uint32_t port_message_buffer_receive(struct port_message_buffer *b,
+					       void *message, uint32_t most)
+{
+	return xMessageBufferReceive(b->handle, message, most, portMAX_DELAY);
+}
+
+#define PORT_VIA_STREAM "a stream buffer with trigger level 1, whose ring is a " \
+	"multiple of N: xStreamBufferSend, xStreamBufferReceive"
+
+struct port_stream {
+	StreamBufferHandle_t handle;
+};
+
+/* As port_message_buffer_init(). */
+KM_INLINE void port_stream_init(struct port_stream *s, uint32_t size,
+				uint32_t count)
+{
+	size *= count + 1;
+	s->handle = port_keep_stream(xStreamBufferCreate(size - 1, 1));
+}
+
+KM_INLINE void port_stream_write(struct port_stream *s, const void *from,
+				 uint32_t size)
+{
+	xStreamBufferSend(s->handle, from, size, portMAX_DELAY);
+}
+
+KM_INLINE uint32_t port_stream_read(struct port_stream *s, void *to,
+				    uint32_t size)
+{
+	return xStreamBufferReceive(s->handle, to, size, portMAX_DELAY);
+}
+
+#define PORT_VIA_NOTIFICATION "xTaskNotifyGive, ulTaskNotifyTake without " \
+	"clearing the count"
+
+struct port_notification {
+	TaskHandle_t task;
+};
+
+KM_INLINE void port_notification_own(struct port_notification *n)
+{
+	n->task = xTaskGetCurrentTaskHandle();
+}
+
+KM_INLINE void port_notification_give(struct port_notification *n)
+{
+	xTaskNotifyGive(n->task);
+}
+
+KM_INLINE uint32_t port_notification_take(struct port_notification *n)
+{
+	(void)n;
+	return ulTaskNotifyTake(pdFALSE, portMAX_DELAY);
+}
+
+#if configUSE_QUEUE_SETS
+#define PORT_VIA_POLL "a queue set of binary semaphores: " \
+	"xQueueSelectFromSet, xSemaphoreGive"
+
+struct port_poll {
+	QueueSetHandle_t set;
+	QueueSetMemberHandle_t found;
+	SemaphoreHandle_t semaphore[KM_POLLED];
+};
+
+void port_poll_init(struct port_poll *p, uint32_t count);
+uint32_t port_poll_take(struct port_poll *p);
+
+KM_INLINE void port_poll_wait(struct port_poll *p)
+{
+	p->found = xQueueSelectFromSet(p->set, portMAX_DELAY);
+}
+
+KM_INLINE void port_poll_give(struct port_poll *p, uint32_t i)
+{
+	xSemaphoreGive(p->semaphore[i]);
+}
+#endif
+
+#if configUSE_TIMERS
+#define PORT_VIA_TIMER "xTimerStart, xTimerStop: commands to the kernel's " \
+	"timer task, which has the highest priority"
+
+#define PORT_TIMER_TAKES __attribute__((unused)) TimerHandle_t expired_timer
+/* To the timer task and back. */
+#define PORT_TIMER_SWITCHES 2
+
+struct port_timer {
+	TimerHandle_t handle;
+};
+
+void port_timer_init(struct port_timer *t, void (*expired)(PORT_TIMER_TAKES));
+
+KM_INLINE void port_timer_start(struct port_timer *t)
+{
+	xTimerStart(t->handle, portMAX_DELAY);
+}
+
+KM_INLINE void port_timer_stop(struct port_timer *t)
+{
+	xTimerStop(t->handle, portMAX_DELAY);
+}
+
+KM_INLINE bool port_timer_active(struct port_timer *t)
+{
+	return xTimerIsTimerActive(t->handle);
+}
+
+#define PORT_VIA_WORK "xTimerPendFunctionCall: the kernel's timer task calls " \
+	"the function. FreeRTOS has no work queues; this is the nearest"
+
+#define PORT_WORK_TAKES __attribute__((unused)) void *work_argument, \
+	__attribute__((unused)) uint32_t work_number
+
+struct port_work {
+	PendedFunction_t body;
+};
+
+KM_INLINE void port_work_init(struct port_work *w, PendedFunction_t body)
+{
+	w->body = body;
+}
+
+KM_INLINE void port_work_submit(struct port_work *w)
+{
+	xTimerPendFunctionCall(w->body, NULL, 0, portMAX_DELAY);
+}
+#endif
+
+#define PORT_VIA_TICK "the kernel's tick handler: " BOARD_VIA_TICK "; a sleep " \
+	"is ulTaskNotifyTake with a timeout of one tick"
+
+KM_INLINE void port_tick(void)
+{
+	board_tick();
+}
+
+KM_INLINE uint32_t port_tick_count(void)
+{
+	return xTaskGetTickCount();
+}
+
+KM_INLINE void port_sleep_tick(void)
+{
+	ulTaskNotifyTake(pdTRUE, 1);
+}
+
+#define PORT_VIA_SPINLOCK "taskENTER_CRITICAL, taskEXIT_CRITICAL: on one " \
+	"processor, interrupts are masked and nothing else is locked"
+
+struct port_spinlock {
+	char unused;
+};
+
+KM_INLINE void port_spinlock_init(struct port_spinlock *l)
+{
+	(void)l;
+}
+
+KM_INLINE void port_spinlock_lock(struct port_spinlock *l)
+{
+	(void)l;
+	taskENTER_CRITICAL();
+}
+
+KM_INLINE void port_spinlock_unlock(struct port_spinlock *l)
+{
+	(void)l;
 	taskEXIT_CRITICAL();
 }
 

@@ -16,6 +16,7 @@
  */
 #define BOARD_IRQ	31
 #define BOARD_VIA_IRQ	"STIR"
+#define BOARD_VIA_TICK	"SysTick, set pending in ICSR"
 
 /* Interrupts of this or lower urgency may call the kernel. */
 #define configMAX_SYSCALL_INTERRUPT_PRIORITY	0x50
@@ -66,6 +67,14 @@ KM_INLINE void board_irq_raise(void)
 {
 	board_irq_pend();
 	__asm__ volatile("isb" : : : "memory");
+}
+
+/* Returns after the tick. Unprivileged threads cannot access the register. */
+KM_INLINE void board_tick(void)
+{
+	/* Interrupt control and state register: SysTick set-pending. */
+	BOARD_REGISTER(0xe000ed04) = 1u << 26;
+	__asm__ volatile("dsb\n\tisb" : : : "memory");
 }
 
 /* Enables the interrupt; for board_start(). */

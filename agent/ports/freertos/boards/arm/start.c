@@ -78,7 +78,7 @@ static const struct {
 	},
 };
 
-/* The tick stays off: only requested interrupts interrupt a thread. */
+/* The tick's timer stays off: only requested interrupts interrupt a thread. */
 void vPortSetupTimerInterrupt(void);
 
 void vPortSetupTimerInterrupt(void)

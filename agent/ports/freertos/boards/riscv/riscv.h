@@ -16,6 +16,7 @@
 /* rv32imac has no instruction to count leading zeros. */
 #define BOARD_HAS_CLZ	0
 #define BOARD_VIA_IRQ	"machine software interrupt"
+#define BOARD_VIA_TICK	"machine timer interrupt, of a compare register set to 0"
 
 /* The kernel's port sets up no timer, so the tick stays off. */
 #define configMTIME_BASE_ADDRESS	0
@@ -61,6 +62,19 @@ KM_INLINE void board_irq_raise(void)
 	board_irq_pend();
 	/* The handler clears it when the processor takes the interrupt. */
 	while (BOARD_REGISTER(BOARD_MSIP))
+		;
+	__asm__ volatile("" : : : "memory");
+}
+
+/*
+ * The compare register of the timer: lower and upper half. The kernel sets it to
+ * the time of the next tick, which never comes.
+ */
+KM_INLINE void board_tick(void)
+{
+	BOARD_REGISTER(BOARD_MTIMECMP) = 0;
+	BOARD_REGISTER(BOARD_MTIMECMP + 4) = 0;
+	while (!BOARD_REGISTER(BOARD_MTIMECMP + 4))
 		;
 	__asm__ volatile("" : : : "memory");
 }

@@ -9,6 +9,15 @@
 /* Defined by riscv.lds. */
 extern uint32_t bss_start[], bss_end[];
 
+/* The kernel's: the compare register of its timer, and the time of its tick. */
+extern volatile uint64_t *pullMachineTimerCompareRegister;
+extern uint64_t ullNextTime;
+
+/* A time that does not come, however many ticks are added. */
+#define NEVER ((uint64_t)1 << 63)
+
+static volatile uint64_t *const mtimecmp = (volatile uint64_t *)BOARD_MTIMECMP;
+
 /* The kernel's: it saves the thread and calls one of the handlers below. */
 void freertos_risc_v_trap_handler(void);
 
@@ -37,17 +46,23 @@ void board_start(void)
 {
 	__asm__ volatile("csrw mtvec, %0" : : "r"(freertos_risc_v_trap_handler));
 	/*
-	 * Enables only the software interrupt. The kernel enables interrupts as
-	 * a whole.
+	 * Enables the software and the timer interrupt. The kernel enables
+	 * interrupts as a whole.
 	 */
-	__asm__ volatile("csrw mie, %0" : : "r"(1u << 3));
+	*mtimecmp = NEVER;
+	__asm__ volatile("csrw mie, %0" : : "r"(1u << 3 | 1u << 7));
 }
 
-/* The tick stays off: only requested interrupts interrupt a thread. */
+/*
+ * The tick's timer stays off: only requested interrupts interrupt a thread. The
+ * kernel sets the next tick by these, in each tick.
+ */
 void vPortSetupTimerInterrupt(void);
 
 void vPortSetupTimerInterrupt(void)
 {
+	pullMachineTimerCompareRegister = mtimecmp;
+	ullNextTime = NEVER;
 }
 
 /* Runs on the interrupt stack; the kernel then resumes a thread. */
