@@ -104,6 +104,10 @@ struct km_run;
 #ifndef PORT_RECORDED
 #define PORT_RECORDED(r) ((void)0)
 #endif
+/* Whether the port counts context switches. 0: there is no proof of them. */
+#ifndef PORT_COUNTS_SWITCHES
+#define PORT_COUNTS_SWITCHES 1
+#endif
 /* How the runner creates and destroys a benchmark's objects. */
 #ifndef PORT_SETUP
 #define PORT_SETUP(b, r) ((b)->setup(r))

@@ -706,8 +706,9 @@ static void put_proofs(const char *id, const struct km_case *c,
 	put_none(id, "order", t->misordered);
 	put_proof(id, &(struct proof){ "clock", t->moved, 1, (port_ticks)-1, 0 });
 	put_none(id, "results", t->wrong);
-	put_count(id, &(struct proof){ "switches", counts->switches, least, most,
-		  least });
+	if (PORT_COUNTS_SWITCHES)
+		put_count(id, &(struct proof){ "switches", counts->switches,
+			  least, most, least });
 	put_none(id, "pinned", counts->strayed);
 	put_none(id, "priority", counts->demoted);
 	each = b->faults + b->faults_each * r->argument;
