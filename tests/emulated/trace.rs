@@ -49,6 +49,9 @@ enum Fit {
     ButOne(u32),
     /// One to one from the second reading on; threads that end after the last sample read too.
     Turns,
+    /// One for the first stamp, and for the second one from each of this many threads, of which the
+    /// last counts.
+    LastOf(usize),
 }
 
 /// The addresses of the code that reads the clock.
@@ -140,6 +143,10 @@ fn rows(part: &[Reading], samples: usize, stamps: usize, fit: Fit) -> Option<Vec
             (part.len() == count + samples).then(|| left.map(|r| r.number).collect())?
         }
         Fit::Turns => part.get(1..=count)?.iter().map(|r| r.number).collect(),
+        Fit::LastOf(threads) => part
+            .chunks_exact(1 + threads)
+            .flat_map(|sample| [sample[0].number, sample[threads].number])
+            .collect(),
     };
     (times.len() == count).then(|| times.chunks(stamps).map(<[u64]>::to_vec).collect())
 }
@@ -184,7 +191,7 @@ fn explained(case: &Case, printed: &[Values]) -> Option<Fit> {
     let sites: BTreeSet<u32> = case.parts[0].iter().map(|r| r.at).collect();
     std::iter::once(Fit::Each)
         .chain(sites.into_iter().map(Fit::ButOne))
-        .chain([Fit::Turns])
+        .chain([Fit::Turns, Fit::LastOf(lead(case.id))])
         .find(|fit| {
             worked_out(case.parts, &case.entries, case.samples, *fit).as_deref() == Some(printed)
         })
@@ -262,6 +269,7 @@ pub fn explain(image: &Image, wanted: fn(&str) -> bool) -> usize {
             Fit::ButOne(_) => "all but one",
             Fit::Each => "all",
             Fit::Turns => "turns",
+            Fit::LastOf(_) => "the last of each",
         };
         *fits.entry(kind).or_insert(0) += 1;
         // Any value that is off by one is detected.
