@@ -70,7 +70,7 @@ test: cargo packages
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --all-targets --quiet -- -D warnings
 	shellcheck .ci/run ci/compare.sh targets/sources/fetch src/commands/completions/kernmark.bash \
-		$(shell grep -lE '^#!.*sh$$' tools/*)
+		$(shell grep -slE '^#!.*sh$$' tools/* agent/ports/*/*)
 	tools/check-licences
 	tools/third-party check
 	@$(MAKE) --no-print-directory build
