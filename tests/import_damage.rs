@@ -471,6 +471,13 @@ fn unreadable_rows_are_counted() {
 }
 
 #[test]
+fn benchmark_without_a_name_is_called_benchmark() {
+    let bed = Sandbox::new();
+    let go = "pkg: p\nBenchmark 2000 8 ns/op\nPASS\nok p 1s\n";
+    bed.show("go", go).expect(0, "\n  Benchmark ", "");
+}
+
+#[test]
 fn missing_ends_are_reported() {
     let bed = Sandbox::new();
     let go = String::from_utf8(capture("go-count.txt")).unwrap();

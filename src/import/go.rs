@@ -285,6 +285,8 @@ impl Log {
     fn name<'a>(&self, name: &'a str) -> Cow<'a, str> {
         match name.strip_prefix("Kernmark/") {
             Some(id) if self.has_process_per_line => record::decode(id).into(),
+            // Go allows a function that is called just that.
+            None if name.is_empty() => "Benchmark".into(),
             _ => name.into(),
         }
     }
