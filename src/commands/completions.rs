@@ -269,7 +269,7 @@ impl Kind {
             "BASE" | "NEW" => Kind::Run,
             "reference:NAME" => Kind::Reference,
             "QUANTITY" => Kind::Quantity,
-            "K" | "N" | "PERCENT" | "R" | "S" | "[QUANTITY=]PERCENT" => Kind::Free,
+            "K" | "N" | "PERCENT" | "R" | "S" | "SHIFT" | "[QUANTITY=]PERCENT" => Kind::Free,
             _ => return None,
         })
     }

@@ -35,6 +35,12 @@ pub struct Arguments {
     #[arg(long = "as", value_name = "FORMAT", value_parser = import_format())]
     pub format: Option<String>,
 
+    /// The results are of QEMU with -icount shift=SHIFT: convert their times to instructions
+    ///
+    /// An instruction takes 2^SHIFT ns there. A run of the same emulator can then be compared.
+    #[arg(long, value_name = "SHIFT", value_parser = clap::value_parser!(u8).range(..=10))]
+    pub icount: Option<u8>,
+
     /// Save the run as FILE, which must not exist, or write it to standard output if FILE is -
     ///
     /// With -, the report goes to standard error.
@@ -56,8 +62,12 @@ pub(super) fn import(arguments: &Arguments) -> Outcome {
     let wanted = arguments.format.as_ref().and_then(named);
     let mut stream = Vec::new();
     for path in &arguments.files {
-        let imported = imported(path, wanted, &mut |_| false)?
+        let mut imported = imported(path, wanted, &mut |_| false)?
             .map_err(|problem| failure(path, wanted, &problem))?;
+        if let Some(shift) = arguments.icount {
+            let converted = imported.count_instructions(f64::from(1u32 << shift));
+            converted.map_err(|why| Failure::Failed(format!("{}: {why}", path.display())))?;
+        }
         records::write(imported, &facts(path), &mut |line| stream.extend(line));
     }
     let run = session::read(&stream);

@@ -350,6 +350,57 @@ pub struct Imported {
     pub sources: Vec<Source>,
 }
 
+impl Imported {
+    /// Converts times to executed instructions. An instruction takes this many nanoseconds, as in an
+    /// emulator that derives its clock from the number of instructions.
+    ///
+    /// # Errors
+    ///
+    /// A source prints no times. The message says so.
+    pub fn count_instructions(&mut self, nanoseconds: f64) -> Result<(), String> {
+        for source in &mut self.sources {
+            // Refines the means and finds the frequency; both are lost below.
+            check::check(source);
+            let Some(tick) = source.clock.nanoseconds(1.0) else {
+                return Err("it has no times to convert to instructions".to_owned());
+            };
+            source.clock = instruction_clock();
+            for row in &mut source.rows {
+                row.figure.scale(tick / nanoseconds);
+                row.nanoseconds = None;
+                row.printed = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Figure {
+    /// Multiplies all times. Samples are rounded to integers.
+    fn scale(&mut self, factor: f64) {
+        match self {
+            Figure::Samples(samples) => {
+                let scaled =
+                    |(ticks, n): (Ticks, u64)| (Ticks((ticks.0 as f64 * factor).round() as u64), n);
+                *samples = samples.iter().map(scaled).collect();
+            }
+            Figure::Summary(stat) => {
+                let values = [
+                    &mut stat.mean,
+                    &mut stat.median,
+                    &mut stat.min,
+                    &mut stat.max,
+                    &mut stat.deviation,
+                ];
+                for value in values.into_iter().flatten() {
+                    *value *= factor;
+                }
+            }
+            Figure::Skipped(_) | Figure::Failed(_) => {}
+        }
+    }
+}
+
 /// Why a file could not be read.
 #[derive(Debug)]
 pub enum Problem {
@@ -690,6 +741,29 @@ fn finish_reader(found: &mut Vec<(&'static Format, Vec<Source>)>, active: Active
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn times_of_an_emulator_become_instructions() {
+        // 323.05 cycles of 40 ns are 100.95 instructions of 128 ns.
+        let log = "thread.yield.preemptive.ctx.k_to_k - Yield : 323 cycles , 12922 ns :\n\
+                   thread.create.kernel.from.kernel - Create thread : 355 cycles , 14201 ns :\n\
+                   PROJECT EXECUTION SUCCESSFUL\n";
+        let mut imported = read_unclaimed(&mut log.as_bytes(), None, &mut |_| false).unwrap();
+        imported.count_instructions(128.0).unwrap();
+        let source = &imported.sources[0];
+        assert_eq!(source.clock.unit, Unit::Instructions);
+        for (row, nanoseconds) in source.rows.iter().zip([12922.0, 14201.0]) {
+            let Figure::Summary(Stat {
+                mean: Some(mean), ..
+            }) = row.figure
+            else {
+                panic!("{row:?}");
+            };
+            assert!((mean - nanoseconds / 128.0).abs() < 1e-6, "{row:?}");
+        }
+        // Instructions do not convert again.
+        assert!(imported.count_instructions(128.0).is_err());
+    }
 
     #[test]
     fn log_that_starts_with_bracket_is_not_json() {
