@@ -24,7 +24,7 @@ use crate::judge::matrix::Column;
 use crate::judge::noise::Noise;
 use crate::judge::quantity::{Margins, Quantity};
 use crate::report::compare::Origin;
-use crate::stream::run::{Damage, Run};
+use crate::stream::run::{Damage, Fact, Run, IMPORTED};
 use crate::{export, report};
 
 /// The arguments of `compare`.
@@ -182,24 +182,35 @@ fn speed(text: &str) -> Result<f64, String> {
 /// Compares the runs of both sides, shows the verdicts and returns the status of the gate.
 pub(super) fn compare(arguments: &Arguments) -> Outcome {
     let is_published = |path: &Path| published::named(path).is_some();
-    // Pairing with published results and judging by a budget need the samples.
+    // Pairing with another suite and judging by a budget need the samples.
     let any_published = is_published(&arguments.base) || is_published(&arguments.new);
-    let brief = |side: Side| {
-        if any_published {
-            side
-        } else {
-            side.without_samples()
-        }
-    };
-    let mut base = brief(side("base", &arguments.base, &arguments.more_base)?);
+    let read_base = || side("base", &arguments.base, &arguments.more_base);
+    let mut base = read_base()?;
+    let mut any_log = base.log()?.is_some();
+    if !any_published && !any_log {
+        base = base.without_samples();
+    }
     let mut new = side("new", &arguments.new, &arguments.more_new)?;
-    if arguments.judging.budget.is_none() {
-        new = brief(new);
+    if !any_published && !any_log && new.log()?.is_some() && arguments.base != Path::new("-") {
+        any_log = true;
+        base = read_base()?;
+    }
+    if arguments.judging.budget.is_none() && !any_published && !any_log {
+        new = new.without_samples();
     }
     let pairs = match (&base.figures, &new.figures) {
         (Some(figures), None) => pair(figures, &mut base.origin, &mut new.origin)?,
         (None, Some(figures)) => pair(figures, &mut new.origin, &mut base.origin)?,
-        _ => Vec::new(),
+        (Some(_), Some(_)) => Vec::new(),
+        (None, None) => match (base.log()?, new.log()?) {
+            (Some(figures), None) if new.is_agent() => {
+                pair(&figures, &mut base.origin, &mut new.origin)?
+            }
+            (None, Some(figures)) if base.is_agent() => {
+                pair(&figures, &mut new.origin, &mut base.origin)?
+            }
+            _ => Vec::new(),
+        },
     };
     let sides = [base.origin, new.origin];
     let mut comparison = compared(&sides, &arguments.judging);
@@ -363,6 +374,20 @@ struct Side {
 }
 
 impl Side {
+    /// The benchmarks of another suite that it consists of, if the user ran that suite.
+    fn log(&self) -> Result<Option<Vec<Figure>>, Failure> {
+        let counterparts = reference::counterparts().map_err(Failure::Failed)?;
+        Ok(reference::own_figures(
+            &self.origin.column.run,
+            &counterparts,
+        ))
+    }
+
+    /// Whether an agent measured it.
+    fn is_agent(&self) -> bool {
+        Fact::value_in(&self.origin.column.run.host, IMPORTED).is_none()
+    }
+
     fn without_samples(self) -> Self {
         Side {
             origin: self.origin.without_samples(),

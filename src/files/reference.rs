@@ -14,10 +14,10 @@ use serde::de::DeserializeOwned;
 use serde::Deserialize;
 
 use crate::base::number::plural;
-use crate::import::{self, picosecond_clock, records, Imported, Row, Source};
+use crate::import::{self, picosecond_clock, records, zephyr_latency, Imported, Row, Source};
 use crate::stream::filter;
 use crate::stream::run::IMPORTED;
-use crate::stream::run::{Clock, Fact, Metric, Run, Stat, Unit};
+use crate::stream::run::{Clock, Fact, Metric, Run, Session, Stat, Unit};
 
 /// The prefix of a name on the command line.
 const PREFIX: &str = "reference:";
@@ -460,6 +460,7 @@ pub fn target(port: &str) -> Option<&'static str> {
         "linux-user" => Some("linux"),
         "linux-kernel" => Some("linux-vm"),
         "freertos" => Some(NATIVE_OBJECTS),
+        "zephyr" => Some("zephyr"),
         _ => None,
     }
 }
@@ -523,6 +524,33 @@ pub fn pairs(
         .zip(&published.metrics)
         .filter_map(pair)
         .collect()
+}
+
+/// The results of a suite that the user ran, as figures: its benchmarks, without values. `None` if
+/// the run is not the import of a suite that `counterparts` has.
+#[must_use]
+pub fn own_figures(run: &Run, counterparts: &[Counterpart]) -> Option<Vec<Figure>> {
+    let is_log = |session: &Session| session.port == zephyr_latency::FORMAT.name;
+    if run.sessions.is_empty() || !run.sessions.iter().all(is_log) {
+        return None;
+    }
+    let suite = "zephyr";
+    let is_known = |name: &str| {
+        let mut known = counterparts.iter().filter(|one| one.suite == suite);
+        known.any(|one| one.benchmark == name)
+    };
+    let figure = |metric: &Metric| {
+        let entry = run.catalog.iter().find(|entry| entry.metric == metric.id);
+        // Up to 3.5 it prints titles, which are longer than ids.
+        let title = entry.map(|entry| entry.about.clone());
+        let benchmark = title.filter(|_| !is_known(&metric.id));
+        Figure {
+            dataset: suite.to_owned(),
+            benchmark: benchmark.unwrap_or_else(|| metric.id.clone()),
+            ..Figure::default()
+        }
+    };
+    Some(run.metrics.iter().map(figure).collect())
 }
 
 /// A run with only the metrics of these pairs. `name` says which field of a pair is the metric's id
@@ -657,6 +685,7 @@ pub(crate) fn parse_csv<T: DeserializeOwned>(name: &str, csv: &str) -> Result<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stream::ticks::Ticks;
 
     fn reference(text: &str) -> Reference {
         text.parse().unwrap()
@@ -674,6 +703,66 @@ mod tests {
             note: "a, b".to_owned(),
         };
         assert_eq!(all, [expected]);
+    }
+
+    fn run_of(format: &'static import::Format, rows: &[(&str, &str)]) -> Run {
+        let row = |(name, about): &(&str, &str)| Row {
+            about: (*about).to_owned(),
+            ..Row::new(
+                name,
+                import::Figure::Samples([(Ticks(7), 1)].into_iter().collect()),
+            )
+        };
+        let rows = rows.iter().map(row).collect();
+        let imported = Imported {
+            format,
+            sources: vec![Source::of_times("test", rows)],
+        };
+        records::run(imported, &[])
+    }
+
+    #[test]
+    fn log_of_latency_measure_is_paired_with_a_run_of_zephyr() {
+        static ZEPHYR: import::Format = import::Format {
+            name: "zephyr",
+            about: "",
+            recognised_by: "",
+            lines: None,
+            document: None,
+        };
+        let counterparts = counterparts().unwrap();
+        let run = run_of(
+            &ZEPHYR,
+            &[
+                ("heap.malloc.alone.kernel.10", ""),
+                ("isr.resume.different.thread.k_to_u", ""),
+                ("semaphore.give.immediate.kernel", ""),
+            ],
+        );
+        assert_eq!(own_figures(&run, &counterparts), None);
+        let log = run_of(
+            &zephyr_latency::FORMAT,
+            &[
+                (
+                    "semaphore.give.immediate.kernel",
+                    "Give a semaphore (no waiters)",
+                ),
+                ("isr.resume.different.thread.user", "Return from ISR"),
+                ("Average time for heap malloc", ""),
+                ("lifo.get.immediate.kernel", "not in the run"),
+            ],
+        );
+        let figures = own_figures(&log, &counterparts).unwrap();
+        let pairs = pairs(&figures, &log, &run, &counterparts);
+        let metrics: Vec<&str> = pairs.iter().map(|pair| pair.metric.as_str()).collect();
+        assert_eq!(
+            metrics,
+            [
+                "semaphore.give.immediate.kernel",
+                "isr.resume.different.thread.k_to_u",
+                "heap.malloc.alone.kernel.10",
+            ]
+        );
     }
 
     #[test]
