@@ -21,9 +21,11 @@ mod trace;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
 
 use checks::{counts_nops_exactly, fact, prints_golden, repeats_under_load};
-use common::here;
+use common::{here, scratch, succeeds};
 use emulated::{read, replicate};
 use kernmark::files::reference::{counterparts, Reference};
 use kernmark::stream::run::{Outcome, Run};
@@ -44,6 +46,117 @@ const FACTS: [&str; 2] = ["kernel", "compiler"];
 
 fn printed(file: &str) -> Run {
     read(&fs::read(here(file)).unwrap())
+}
+
+/// A board as the port sees it: its settings, and the file for its console.
+struct Setup(&'static str, &'static str);
+
+const SETUPS: [Setup; 7] = [
+    Setup(
+        "ARM CPU_CORTEX_M ARMV7_M_ARMV8_M_MAINLINE BOARD_MPS2 CORTEX_M_SYSTICK KERNMARK_LINE=31 \
+         KERNMARK_ICOUNT KERNMARK_COUNT KERNMARK_ORDERS KERNMARK_EMULATOR",
+        "semihost.c",
+    ),
+    Setup(
+        "ARM CPU_CORTEX_M ARMV7_M_ARMV8_M_MAINLINE BOARD_MPS2 CORTEX_M_SYSTICK KERNMARK_LINE=31 \
+         KERNMARK_ICOUNT KERNMARK_COUNT KERNMARK_ORDERS KERNMARK_EMULATOR USERSPACE POLL OBJ_CORE \
+         OBJ_CORE_SEM ASSERT TIMESLICING",
+        "semihost.c",
+    ),
+    // A board, as under twister.
+    Setup(
+        "ARM CPU_CORTEX_M KERNMARK_LINE=-1 TICKLESS_KERNEL SYSTEM_TIMER_HAS_DISABLE_SUPPORT USERSPACE",
+        "uart.c",
+    ),
+    Setup("ARM CPU_CORTEX_M KERNMARK_LINE=3 KERNMARK_ORDERS", "uart.c"),
+    Setup(
+        "RISCV RISCV_MACHINE_TIMER KERNMARK_LINE=3 KERNMARK_ICOUNT KERNMARK_COUNT KERNMARK_ORDERS \
+         KERNMARK_EMULATOR USE_SWITCH",
+        "semihost.c",
+    ),
+    Setup(
+        "X86 X86_64 HPET_TIMER KERNMARK_LINE=27 KERNMARK_ICOUNT KERNMARK_COUNT KERNMARK_ORDERS \
+         KERNMARK_EMULATOR USERSPACE",
+        "x86.c",
+    ),
+    Setup(
+        "ARM64 ARM_ARCH_TIMER KERNMARK_LINE=6 KERNMARK_ICOUNT KERNMARK_COUNT KERNMARK_ORDERS \
+         KERNMARK_EMULATOR",
+        "semihost.c",
+    ),
+];
+
+/// The C files of these folders of the agent.
+fn sources(folders: &[&str]) -> Vec<PathBuf> {
+    let files = folders
+        .iter()
+        .flat_map(|f| fs::read_dir(here("agent").join(f)).unwrap());
+    let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|kind| kind == "c"));
+    files.sort();
+    files
+}
+
+/// A folder with a header for each of Zephyr's that the port includes. Each is the stand-in.
+fn headers() -> PathBuf {
+    let folder = scratch("zephyr-headers");
+    let port = fs::read_dir(here("agent/ports/zephyr")).unwrap();
+    for file in port
+        .map(|file| file.unwrap().path())
+        .filter(|file| file.is_file())
+    {
+        let text = fs::read_to_string(file).unwrap();
+        let names = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("#include <")?.strip_suffix('>'));
+        for name in names.filter(|name| !name.starts_with("std")) {
+            let header = folder.join(name);
+            fs::create_dir_all(header.parent().unwrap()).unwrap();
+            fs::write(header, "#include \"stand-in.h\"\n").unwrap();
+        }
+    }
+    let configuration = "#define PORT_BOARD \"b\"\n#define PORT_COMPILER \"c\"\n\
+                         #define PORT_CONFIGURATION \"X=y\"\n";
+    fs::write(folder.join("configuration.h"), configuration).unwrap();
+    folder
+}
+
+#[test]
+fn port_compiles_against_stand_ins_of_zephyrs_headers() {
+    let headers = headers();
+    let benchmarks = sources(&["bench", "bench/rtos"]);
+    for Setup(settings, console) in &SETUPS {
+        let port = ["port.c", console].map(|file| here("agent/ports/zephyr").join(file));
+        let numbers = [
+            "KERNMARK_THREADS=17",
+            "KERNMARK_OBJECTS=16",
+            "KERNMARK_STACK_SIZE=1024",
+            "KERNMARK_STAMPS=4096",
+            "SYS_CLOCK_TICKS_PER_SEC=10",
+            "SYSTEM_WORKQUEUE_PRIORITY=-1",
+        ];
+        let settings = settings.split_whitespace().chain(numbers);
+        succeeds(
+            Command::new("cc")
+                .args(["-std=gnu11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"])
+                .args(["-Wno-unused-parameter", "-Wno-sign-compare"])
+                .args(["-DCONFIG_ARCH=\"any\"", "-I"])
+                .arg(&headers)
+                .args(
+                    [
+                        "tests/zephyr",
+                        "agent/ports/zephyr",
+                        "agent",
+                        "agent/core",
+                        "agent/order",
+                    ]
+                    .map(|folder| format!("-I{}", here(folder).display())),
+                )
+                .args(settings.map(|setting| format!("-DCONFIG_{setting}")))
+                .args(&port)
+                .args(&benchmarks),
+        );
+    }
 }
 
 #[test]
