@@ -319,7 +319,7 @@ KM_INLINE uint32_t port_irq_wait(struct port_irq *irq)
 }
 #endif
 
-#if !(PORT_HAS & KM_HANDLER)
+#if KM_ABSENT(KM_HANDLER)
 #define PORT_VIA_HANDLER PORT_VIA_ABSENT
 
 struct port_handler {

@@ -72,8 +72,8 @@ struct km_run;
 
 /*
  * Groups in PORT_HAS that the kernel has, but not in this configuration. The port
- * does not define them, and port_lacks() says how to get them. Only for groups
- * of KM_RTOS.
+ * does not define them, and port_lacks() says how to get them. Only for
+ * KM_HANDLER and the groups of KM_RTOS.
  */
 #ifndef PORT_WITHOUT
 #define PORT_WITHOUT 0
@@ -107,6 +107,12 @@ struct km_run;
 /* Whether the port counts context switches. 0: there is no proof of them. */
 #ifndef PORT_COUNTS_SWITCHES
 #define PORT_COUNTS_SWITCHES 1
+#endif
+/*
+ * Context switches from the end of a work to the return of its submission.
+ */
+#ifndef PORT_WORK_SWITCHES
+#define PORT_WORK_SWITCHES 1
 #endif
 /* How the runner creates and destroys a benchmark's objects. */
 #ifndef PORT_SETUP

@@ -46,7 +46,8 @@ KM_TABLE(workqueue) = {
 					   "instruction of the work",
 			},
 			{
-				.name = "finish.ctx.{from}", .switches = 1,
+				.name = "finish.ctx.{from}",
+				.switches = PORT_WORK_SWITCHES,
 				.between = "from the first instruction of the "
 					   "work, which then ends, to the "
 					   "return of the submission",

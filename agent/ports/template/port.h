@@ -517,6 +517,12 @@ void port_sleep_tick(void);
 #if PORT_HAS & KM_WORK
 #define PORT_VIA_WORK "the call that submits"
 
+/*
+ * Define this if the end of a work is not 1 context switch, back to the thread
+ * that submitted it: the kernel's thread may yield first.
+ */
+#define PORT_WORK_SWITCHES 1
+
 /* Parameters of the function, which ignores them. */
 #define PORT_WORK_TAKES __attribute__((unused)) void *submitted_work
 

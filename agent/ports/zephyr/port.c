@@ -68,7 +68,11 @@ static SHARED void (*made_body)(struct km_run *r);
 /* Whether the agent is done, so that the idle thread may run. */
 static bool done;
 
-const struct km_bench *const port_tables[] = { KM_PORTABLE(KM_LISTED) NULL };
+const struct km_bench *const port_tables[] = {
+	KM_PORTABLE(KM_LISTED) KM_INTERRUPTS(KM_LISTED) KM_RTOS(KM_LISTED) NULL
+};
+
+uint8_t port_store[KM_STORE] __aligned(8);
 
 void port_write(const char *bytes, size_t n)
 {
@@ -209,10 +213,13 @@ void __wrap_arch_cpu_idle(void)
 /*
  * The pools: each(type, the type's name in CONFIG_OBJ_CORE_..., how many).
  */
+#define SEMAPHORES (IS_ENABLED(CONFIG_POLL) ? KM_POLLED : 4)
 #define POOLS(each) \
-	each(sem, SEM, 4) each(mutex, MUTEX, PORT_OBJECTS) \
+	each(sem, SEM, SEMAPHORES) each(mutex, MUTEX, PORT_OBJECTS) \
 	each(condvar, CONDVAR, 1) each(fifo, FIFO, 1) each(lifo, LIFO, 1) \
-	each(stack, STACK, 1) each(event, EVENT, 1)
+	each(stack, STACK, 1) each(event, EVENT, 1) each(msgq, MSGQ, 1) \
+	each(pipe, PIPE, 1) each(mbox, MAILBOX, 1) each(timer, TIMER, 1) \
+	each(mem_slab, MEM_SLAB, 1)
 
 #define POOL(type, TYPE, n) \
 	static struct k_##type type##_pool[n]; \
@@ -391,17 +398,144 @@ void port_irq_handler(const void *argument)
 	k_sem_give(irq->come);
 }
 
+#if LINE_EXISTS
+static void ignore(struct km_run *r)
+{
+	(void)r;
+}
+
+/* What the interrupt runs. */
+static struct {
+	void (*body)(struct km_run *r);
+	struct km_run *run;
+} line = { ignore, NULL };
+
+static void line_handler(const void *unused)
+{
+	(void)unused;
+	line_taken();
+	line.body(line.run);
+}
+
+static void line_start(void)
+{
+#if LINE_USER
+	SCB->CCR |= SCB_CCR_USERSETMPEND_Msk;
+#endif
+	IRQ_CONNECT(CONFIG_KERNMARK_LINE, 0, line_handler, NULL, 0);
+	irq_enable(CONFIG_KERNMARK_LINE);
+}
+
+const char *port_handler_attach(struct port_handler *h,
+				void (*body)(struct km_run *r),
+				struct km_run *r)
+{
+	(void)h;
+	line.body = body;
+	line.run = r;
+	return NULL;
+}
+
+void port_handler_detach(struct port_handler *h)
+{
+	port_handler_attach(h, ignore, NULL);
+}
+#else
+static void line_start(void)
+{
+}
+#endif
+
+#ifdef CONFIG_POLL
+void port_poll_init(struct port_poll *p, uint32_t count)
+{
+	p->count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		struct k_sem *semaphore = port_take_sem();
+
+		k_sem_init(semaphore, 0, 1);
+		k_poll_event_init(&p->event[i], K_POLL_TYPE_SEM_AVAILABLE,
+				  K_POLL_MODE_NOTIFY_ONLY, semaphore);
+	}
+}
+
+uint32_t port_poll_take(struct port_poll *p)
+{
+	uint32_t found = KM_POLLED;
+
+	for (uint32_t i = 0; i < p->count; i++) {
+		struct k_poll_event *e = &p->event[i];
+
+		if (e->state == K_POLL_STATE_SEM_AVAILABLE &&
+		    !k_sem_take(e->sem, K_NO_WAIT))
+			found = i;
+		e->state = K_POLL_STATE_NOT_READY;
+	}
+	return found;
+}
+#endif
+
+#if PORT_TICKS
+void port_tick_handler(const void *unused)
+{
+	(void)unused;
+	sys_clock_announce(1);
+}
+#endif
+
+/* Why the kernel, as configured, cannot run this; or NULL. */
+static const char *configured_without(const struct km_bench *b)
+{
+	if (b->needs & PORT_WITHOUT & KM_HANDLER)
+		return "no known line for interrupts is free; on a Cortex-M, "
+		       "name one with CONFIG_KERNMARK_LINE";
+	if (b->needs & PORT_WITHOUT & KM_POLL)
+		return "this configuration has no k_poll; use the variant poll";
+	if (b->needs & PORT_WITHOUT & KM_TICK)
+		return IS_ENABLED(CONFIG_KERNMARK_ICOUNT) ?
+		       "this configuration is tickless; use the variant tick" :
+		       "the tick of this board cannot be stopped";
+	if (b->needs & KM_WORK && CONFIG_SYSTEM_WORKQUEUE_PRIORITY >= HIGH)
+		return "the system's work queue is not above the benchmark: "
+		       "CONFIG_SYSTEM_WORKQUEUE_PRIORITY";
+	return NULL;
+}
+
+/* Groups of calls that are not system calls. */
+static const struct {
+	uint32_t needs;
+	const char *why;
+} privileged[] = {
+	{ KM_IRQ_LOCK, "privileged only: irq_lock is not a system call" },
+	{ KM_MAILBOX, "privileged only: k_mbox_put and k_mbox_get are not "
+		      "system calls" },
+	{ KM_WORK, "privileged only: k_work_submit is not a system call" },
+	{ KM_SLAB, "privileged only: k_mem_slab_alloc and k_mem_slab_free are "
+		   "not system calls" },
+	{ KM_PRIVATE_HEAP, "privileged only: k_heap_alloc and k_heap_free are "
+			   "not system calls" },
+};
+
 const char *port_lacks(const struct km_bench *b, uint32_t user)
 {
 	/* The role that puts, or raises: the last one. */
 	uint32_t last = b->role[1].body ? 1 : 0;
 	bool active = user & 1u << last;
+	const char *why = configured_without(b);
 
+	if (why)
+		return why;
 	if (user && !IS_ENABLED(CONFIG_KERNMARK_ICOUNT))
 		return "privileged only: a user thread cannot read this "
 		       "board's clock";
-	if (active && b->needs & KM_IRQ)
+	if (active && (b->needs & KM_IRQ || b->role[last].flags & KM_TICKS))
 		return "privileged only: irq_offload is not a system call";
+	if (user && b->needs & KM_HANDLER && !(b->needs & KM_IRQ) && !LINE_USER)
+		return "privileged only: a user thread cannot raise the "
+		       "interrupt";
+	for (uint32_t i = 0; user && i < ARRAY_SIZE(privileged); i++)
+		if (b->needs & privileged[i].needs)
+			return privileged[i].why;
 	if (user && b->needs & KM_HEAP && !(b->needs & KM_QUEUE))
 		return "privileged only: k_malloc is not a system call";
 	if (active && b->needs & KM_QUEUE && !(b->needs & KM_HEAP))
@@ -442,7 +576,11 @@ void port_rest(void)
 /* Stops the tick if it can be stopped. Says whether it was. */
 static const char *stop_tick(void)
 {
-#if defined(CONFIG_KERNMARK_ICOUNT) && defined(CONFIG_SYSTEM_TIMER_HAS_DISABLE_SUPPORT)
+#if defined(CONFIG_KERNMARK_ICOUNT) && defined(CONFIG_CORTEX_M_SYSTICK)
+	/* It must count: the kernel asks it how much time has passed. */
+	SysTick->CTRL &= ~SysTick_CTRL_TICKINT_Msk;
+	return "off";
+#elif defined(CONFIG_KERNMARK_ICOUNT) && defined(CONFIG_SYSTEM_TIMER_HAS_DISABLE_SUPPORT)
 	sys_clock_disable();
 	return "off";
 #elif defined(TICK_IRQ)
@@ -495,6 +633,7 @@ int main(void)
 	const char *wrong, *tick = stop_tick();
 
 	clock_start();
+	line_start();
 #ifdef CONFIG_USERSPACE
 	k_mem_domain_add_partition(&k_mem_domain_default, &kernmark_partition);
 #endif

@@ -14,6 +14,7 @@
 #include <zephyr/kernel.h>
 
 #include "clock.h"
+#include "line.h"
 
 #ifdef CONFIG_USERSPACE
 #define PORT_MODES (KM_KERNEL | KM_USER)
@@ -23,7 +24,22 @@
 
 #define PORT_HAS (KM_THREADS | KM_PRIORITY | KM_SEMAPHORE | KM_MUTEX | \
 	KM_CONDVAR | KM_QUEUE | KM_EVENTS | KM_STACK | KM_HEAP | KM_IRQ | \
-	KM_ABORT | PORT_MODES)
+	KM_ABORT | KM_HANDLER | KM_IRQ_LOCK | KM_MSGQ | KM_STREAM | \
+	KM_MAILBOX | KM_POLL | KM_TIMER | KM_TICK | KM_WORK | KM_SPINLOCK | \
+	KM_SLAB | KM_PRIVATE_HEAP | KM_CONDVAR_TIMEOUT | PORT_MODES)
+
+/*
+ * A tick comes only on request if its interrupt can be disabled, and if the
+ * kernel does not ask the timer how many ticks have passed.
+ */
+#if defined(CONFIG_KERNMARK_ICOUNT) && !defined(CONFIG_TICKLESS_KERNEL)
+#define PORT_TICKS 1
+#else
+#define PORT_TICKS 0
+#endif
+
+#define PORT_WITHOUT (KM_HANDLER * !LINE_EXISTS | \
+	KM_POLL * !IS_ENABLED(CONFIG_POLL) | KM_TICK * !PORT_TICKS)
 
 #define PORT_COUNTS_SWITCHES IS_ENABLED(CONFIG_KERNMARK_COUNT)
 #define PORT_THREADS CONFIG_KERNMARK_THREADS
@@ -47,6 +63,14 @@ struct k_fifo *port_take_fifo(void);
 struct k_lifo *port_take_lifo(void);
 struct k_stack *port_take_stack(void);
 struct k_event *port_take_event(void);
+struct k_msgq *port_take_msgq(void);
+struct k_pipe *port_take_pipe(void);
+struct k_mbox *port_take_mbox(void);
+struct k_timer *port_take_timer(void);
+struct k_mem_slab *port_take_mem_slab(void);
+
+/* Memory of the part's object that has memory of its own. */
+extern uint8_t port_store[];
 
 #define PORT_VIA_THREAD "k_thread_create, k_thread_start, k_thread_suspend, " \
 	"k_thread_resume; returning from its function ends a thread"
@@ -351,7 +375,8 @@ KM_INLINE uint32_t port_events_wait_all(struct port_events *e, uint32_t bits)
 	return k_event_wait_all(e->kernel, bits, false, K_FOREVER);
 }
 
-#define PORT_VIA_IRQ "irq_offload; the handler gives a semaphore: " \
+#define PORT_VIA_IRQ "irq_offload, a trap that the kernel treats as an " \
+	"interrupt; the handler gives a semaphore: " \
 	"k_sem_give, k_sem_take"
 
 struct port_irq {
@@ -378,6 +403,315 @@ KM_INLINE uint32_t port_irq_wait(struct port_irq *irq)
 	count = irq->count;
 	irq->count = 0;
 	return count;
+}
+
+#if LINE_EXISTS
+#define PORT_VIA_HANDLER LINE_VIA "; the handler is one of IRQ_CONNECT"
+
+struct port_handler {
+	char unused;
+};
+
+const char *port_handler_attach(struct port_handler *h,
+				void (*body)(struct km_run *r),
+				struct km_run *r);
+void port_handler_detach(struct port_handler *h);
+
+KM_INLINE void port_handler_raise(struct port_handler *h)
+{
+	(void)h;
+	line_raise();
+}
+#endif
+
+#define PORT_VIA_IRQ_LOCK "irq_lock, irq_unlock"
+
+KM_INLINE unsigned long port_irq_lock(void)
+{
+	return irq_lock();
+}
+
+KM_INLINE void port_irq_unlock(unsigned long key)
+{
+	irq_unlock((unsigned int)key);
+}
+
+#define PORT_VIA_MSGQ "k_msgq_put, k_msgq_get"
+
+struct port_msgq {
+	struct k_msgq *kernel;
+};
+
+KM_INLINE void port_msgq_init(struct port_msgq *q, uint32_t size,
+			      uint32_t count)
+{
+	q->kernel = port_take_msgq();
+	k_msgq_init(q->kernel, (char *)port_store, size, count);
+}
+
+KM_INLINE void port_msgq_put(struct port_msgq *q, const void *message)
+{
+	k_msgq_put(q->kernel, message, K_FOREVER);
+}
+
+KM_INLINE void port_msgq_get(struct port_msgq *q, void *message)
+{
+	k_msgq_get(q->kernel, message, K_FOREVER);
+}
+
+#define PORT_VIA_STREAM "a pipe: k_pipe_write, k_pipe_read"
+
+struct port_stream {
+	struct k_pipe *kernel;
+};
+
+KM_INLINE void port_stream_init(struct port_stream *s, uint32_t size,
+				uint32_t count)
+{
+	s->kernel = port_take_pipe();
+	k_pipe_init(s->kernel, port_store, size * count);
+}
+
+KM_INLINE void port_stream_write(struct port_stream *s, const void *from,
+				 uint32_t size)
+{
+	k_pipe_write(s->kernel, from, size, K_FOREVER);
+}
+
+/* Blocks until it has read all of it. */
+KM_INLINE uint32_t port_stream_read(struct port_stream *s, void *to,
+				    uint32_t size)
+{
+	return (uint32_t)k_pipe_read(s->kernel, to, size, K_FOREVER);
+}
+
+#define PORT_VIA_MAILBOX "k_mbox_put, k_mbox_get with a buffer; any thread"
+
+struct port_mailbox {
+	struct k_mbox *kernel;
+};
+
+KM_INLINE void port_mailbox_init(struct port_mailbox *m)
+{
+	m->kernel = port_take_mbox();
+	k_mbox_init(m->kernel);
+}
+
+KM_INLINE void port_mailbox_put(struct port_mailbox *m, const void *message,
+				uint32_t size)
+{
+	struct k_mbox_msg sent = {
+		.size = size,
+		.tx_data = (void *)message,
+		.tx_target_thread = K_ANY,
+	};
+
+	k_mbox_put(m->kernel, &sent, K_FOREVER);
+}
+
+KM_INLINE uint32_t port_mailbox_get(struct port_mailbox *m, void *message,
+				    uint32_t size)
+{
+	struct k_mbox_msg received = {
+		.size = size,
+		.rx_source_thread = K_ANY,
+	};
+
+	k_mbox_get(m->kernel, &received, message, K_FOREVER);
+	return received.size;
+}
+
+#ifdef CONFIG_POLL
+#define PORT_VIA_POLL "k_poll of semaphores, k_sem_give"
+
+struct port_poll {
+	struct k_poll_event event[KM_POLLED];
+	uint32_t count;
+};
+
+void port_poll_init(struct port_poll *p, uint32_t count);
+uint32_t port_poll_take(struct port_poll *p);
+
+KM_INLINE void port_poll_wait(struct port_poll *p)
+{
+	k_poll(p->event, (int)p->count, K_FOREVER);
+}
+
+KM_INLINE void port_poll_give(struct port_poll *p, uint32_t i)
+{
+	k_sem_give(p->event[i].sem);
+}
+#endif
+
+#ifdef CONFIG_TICKLESS_KERNEL
+#define PORT_VIA_TIMER "k_timer_start, k_timer_stop; both program the timer " \
+	"that ticks"
+#else
+#define PORT_VIA_TIMER "k_timer_start, k_timer_stop"
+#endif
+
+/*
+ * A timer's function runs in the interrupt of the tick. If ticks do not come on
+ * request, none must come between a start and a stop.
+ */
+#define PORT_TIMER_TAKES __attribute__((unused)) struct k_timer *expired_timer
+#define PORT_TIMER_SWITCHES 0
+#define PORT_TIMER_AFTER K_TICKS(PORT_TICKS ? 1 : 1000)
+
+struct port_timer {
+	struct k_timer *kernel;
+};
+
+KM_INLINE void port_timer_init(struct port_timer *t,
+			       void (*expired)(PORT_TIMER_TAKES))
+{
+	t->kernel = port_take_timer();
+	k_timer_init(t->kernel, expired, NULL);
+}
+
+KM_INLINE void port_timer_start(struct port_timer *t)
+{
+	k_timer_start(t->kernel, PORT_TIMER_AFTER, K_NO_WAIT);
+}
+
+KM_INLINE void port_timer_stop(struct port_timer *t)
+{
+	k_timer_stop(t->kernel);
+}
+
+KM_INLINE bool port_timer_active(struct port_timer *t)
+{
+	return k_timer_remaining_ticks(t->kernel) > 0;
+}
+
+#if PORT_TICKS
+#define PORT_VIA_TICK "sys_clock_announce(1) in irq_offload; a sleep is k_sleep " \
+	"until the tick after k_uptime_ticks"
+
+void port_tick_handler(const void *unused);
+
+KM_INLINE void port_tick(void)
+{
+	irq_offload(port_tick_handler, NULL);
+}
+
+KM_INLINE uint32_t port_tick_count(void)
+{
+	return (uint32_t)k_uptime_ticks();
+}
+
+/* A sleep of one tick ends at the second one: it lasts no less than a tick. */
+KM_INLINE void port_sleep_tick(void)
+{
+	k_sleep(K_TIMEOUT_ABS_TICKS(k_uptime_ticks() + 1));
+}
+#endif
+
+#if defined(CONFIG_SYSTEM_WORKQUEUE_NO_YIELD)
+#define PORT_VIA_WORK "k_work_submit: the system's work queue"
+#else
+#define PORT_VIA_WORK "k_work_submit: the system's work queue, which yields " \
+	"after each work"
+/* To itself, which only some architectures turn into a context switch. */
+#ifndef CONFIG_USE_SWITCH
+#define PORT_WORK_SWITCHES 2
+#endif
+#endif
+
+#define PORT_WORK_TAKES __attribute__((unused)) struct k_work *submitted_work
+
+struct port_work {
+	struct k_work kernel;
+};
+
+KM_INLINE void port_work_init(struct port_work *w, void (*body)(PORT_WORK_TAKES))
+{
+	k_work_init(&w->kernel, body);
+}
+
+KM_INLINE void port_work_submit(struct port_work *w)
+{
+	k_work_submit(&w->kernel);
+}
+
+#ifdef CONFIG_SMP
+#define PORT_VIA_SPINLOCK "k_spin_lock, k_spin_unlock"
+#else
+#define PORT_VIA_SPINLOCK "k_spin_lock, k_spin_unlock: on one processor, " \
+	"interrupts are locked and nothing else"
+#endif
+
+struct port_spinlock {
+	struct k_spinlock kernel;
+	k_spinlock_key_t key;
+};
+
+KM_INLINE void port_spinlock_init(struct port_spinlock *l)
+{
+	l->kernel = (struct k_spinlock){ };
+}
+
+KM_INLINE void port_spinlock_lock(struct port_spinlock *l)
+{
+	l->key = k_spin_lock(&l->kernel);
+}
+
+KM_INLINE void port_spinlock_unlock(struct port_spinlock *l)
+{
+	k_spin_unlock(&l->kernel, l->key);
+}
+
+#define PORT_VIA_SLAB "k_mem_slab_alloc, k_mem_slab_free"
+
+struct port_slab {
+	struct k_mem_slab *kernel;
+};
+
+KM_INLINE void port_slab_init(struct port_slab *s, uint32_t size, uint32_t count)
+{
+	s->kernel = port_take_mem_slab();
+	k_mem_slab_init(s->kernel, port_store, size, count);
+}
+
+KM_INLINE void *port_slab_alloc(struct port_slab *s)
+{
+	void *block;
+
+	k_mem_slab_alloc(s->kernel, &block, K_FOREVER);
+	return block;
+}
+
+KM_INLINE void port_slab_free(struct port_slab *s, void *block)
+{
+	k_mem_slab_free(s->kernel, block);
+}
+
+#define PORT_VIA_PRIVATE_HEAP "k_heap_alloc, k_heap_free"
+
+struct port_heap {
+	struct k_heap kernel;
+};
+
+KM_INLINE void port_heap_init(struct port_heap *h, uint32_t size)
+{
+	k_heap_init(&h->kernel, port_store, size);
+}
+
+KM_INLINE void *port_heap_alloc(struct port_heap *h, uint32_t size)
+{
+	return k_heap_alloc(&h->kernel, size, K_FOREVER);
+}
+
+KM_INLINE void port_heap_free(struct port_heap *h, void *block)
+{
+	k_heap_free(&h->kernel, block);
+}
+
+#define PORT_VIA_CONDVAR_TIMEOUT "k_condvar_wait with a timeout"
+
+KM_INLINE bool port_cond_wait_timeout(struct port_cond *c, struct port_mutex *m)
+{
+	return !k_condvar_wait(c->kernel, m->kernel, K_TICKS(1000000));
 }
 
 #endif
