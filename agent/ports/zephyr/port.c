@@ -59,7 +59,7 @@ K_THREAD_STACK_ARRAY_DEFINE(stacks, PORT_THREADS, CONFIG_KERNMARK_STACK_SIZE);
 struct k_thread port_made_thread;
 K_THREAD_STACK_DEFINE(port_made_stack, CONFIG_KERNMARK_STACK_SIZE);
 static struct k_thread helper;
-K_THREAD_STACK_DEFINE(helper_stack, CONFIG_KERNMARK_STACK_SIZE);
+K_KERNEL_STACK_DEFINE(helper_stack, CONFIG_KERNMARK_STACK_SIZE);
 static struct k_sem ended;	/* given by the last thread that ends */
 static struct k_sem asked;	/* for the helper */
 static struct km_run *made_run;
@@ -211,15 +211,17 @@ void __wrap_arch_cpu_idle(void)
 }
 
 /*
- * The pools: each(type, the type's name in CONFIG_OBJ_CORE_..., how many).
+ * The pools: each(type, the type's name in CONFIG_OBJ_CORE_..., how many). What
+ * user threads cannot use is in memory of theirs, where Zephyr's build does not
+ * find it: with each object that it finds, the end of a thread takes longer.
  */
 #define SEMAPHORES (IS_ENABLED(CONFIG_POLL) ? KM_POLLED : 4)
-#define POOLS(each) \
+#define USER_POOLS(each) \
 	each(sem, SEM, SEMAPHORES) each(mutex, MUTEX, PORT_OBJECTS) \
 	each(condvar, CONDVAR, 1) each(fifo, FIFO, 1) each(lifo, LIFO, 1) \
 	each(stack, STACK, 1) each(event, EVENT, 1) each(msgq, MSGQ, 1) \
-	each(pipe, PIPE, 1) each(mbox, MAILBOX, 1) each(timer, TIMER, 1) \
-	each(mem_slab, MEM_SLAB, 1)
+	each(pipe, PIPE, 1) each(timer, TIMER, 1)
+#define KERNEL_POOLS(each) each(mbox, MAILBOX, 1) each(mem_slab, MEM_SLAB, 1)
 
 #define POOL(type, TYPE, n) \
 	static struct k_##type type##_pool[n]; \
@@ -230,8 +232,10 @@ void __wrap_arch_cpu_idle(void)
 			die("a benchmark needs more objects of type k_" #type); \
 		return &type##_pool[type##s_taken++]; \
 	}
+#define KERNEL_POOL(type, TYPE, n) SHARED POOL(type, TYPE, n)
 
-POOLS(POOL)
+USER_POOLS(POOL)
+KERNEL_POOLS(KERNEL_POOL)
 
 /* Lets a user thread use the objects that were taken. */
 static void grant(struct k_thread *to)
@@ -240,7 +244,7 @@ static void grant(struct k_thread *to)
 	for (uint32_t i = 0; i < type##s_taken; i++) \
 		k_object_access_grant(&type##_pool[i], to);
 
-	POOLS(GRANT)
+	USER_POOLS(GRANT)
 	k_object_access_grant(&ended, to);
 	k_object_access_grant(&asked, to);
 	k_object_access_grant(&port_made_thread, to);
@@ -260,7 +264,7 @@ static void return_objects(void)
 	UNLINK(type, TYPE, n) \
 	type##s_taken = 0;
 
-	POOLS(RETURN)
+	USER_POOLS(RETURN) KERNEL_POOLS(RETURN)
 }
 
 static int priority(const struct km_role *role)
@@ -638,7 +642,7 @@ int main(void)
 	k_mem_domain_add_partition(&k_mem_domain_default, &kernmark_partition);
 #endif
 	k_sem_init(&asked, 0, 1);
-	k_thread_create(&helper, helper_stack, K_THREAD_STACK_SIZEOF(helper_stack),
+	k_thread_create(&helper, helper_stack, K_KERNEL_STACK_SIZEOF(helper_stack),
 			help, NULL, NULL, NULL, HELPER, 0, K_NO_WAIT);
 	do {
 		if (IS_ENABLED(CONFIG_KERNMARK_ORDERS) &&
