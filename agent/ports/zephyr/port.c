@@ -202,7 +202,7 @@ void __wrap_z_thread_mark_switched_in(void)
 void __real_arch_cpu_idle(void);
 void __wrap_arch_cpu_idle(void);
 
-/* Nothing will wake a thread: the benchmarks do not use the timer. */
+/* Nothing will wake a thread: no benchmark waits for time to pass. */
 void __wrap_arch_cpu_idle(void)
 {
 	if (!done)
