@@ -699,4 +699,31 @@ KM_INLINE bool port_cond_wait_timeout(struct port_cond *c,
 }
 #endif
 
+#if KM_ABSENT(KM_IPI)
+#define PORT_VIA_IPI PORT_VIA_ABSENT
+#define PORT_IPI_TAKES void
+
+struct port_ipi {
+	char absent;
+};
+
+KM_INLINE void port_ipi_init(struct port_ipi *i, void (*body)(PORT_IPI_TAKES))
+{
+	(void)i, (void)body;
+	__builtin_trap();
+}
+
+KM_INLINE void port_ipi_send(struct port_ipi *i)
+{
+	(void)i;
+	__builtin_trap();
+}
+
+KM_INLINE void port_ipi_wait(struct port_ipi *i)
+{
+	(void)i;
+	__builtin_trap();
+}
+#endif
+
 #endif

@@ -45,6 +45,7 @@
 #define KM_CONDVAR_TIMEOUT 0x8000000
 #define KM_HANDLER	0x10000000 /* a handler of the benchmark's own */
 #define KM_IRQ_LOCK	0x20000000 /* threads can lock interrupts */
+#define KM_IPI		0x40000000 /* functions run by another CPU */
 
 /* Maximum bytes in an object with memory of its own; objects polled. */
 #define KM_STORE 2048
@@ -230,6 +231,7 @@ struct km_span {
 	uint32_t switches_most;
 	uint32_t begin, end;	/* its stamps; both 0: i and i + 1 for span i */
 	uint32_t from, to;	/* the roles at its two ends */
+	bool remote;		/* another CPU works in it too */
 };
 
 /* Unit of an entry's argument. */
@@ -282,7 +284,8 @@ struct km_bench {
 #define KM_RTOS(each) \
 	each(message_queue) each(message_buffer) each(stream) each(mailbox) \
 	each(notification) each(poll) each(timer) each(tick) each(workqueue) \
-	each(spinlock) each(slab) each(private_heap) each(condvar_timeout)
+	each(spinlock) each(slab) each(private_heap) each(condvar_timeout) \
+	each(ipi)
 
 KM_PORTABLE(KM_DECLARED)
 KM_INTERRUPTS(KM_DECLARED)

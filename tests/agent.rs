@@ -249,7 +249,7 @@ struct Cross {
 /// `KM_USER` and `KM_KERNEL` of `agent/kernmark.h`, and all its capabilities.
 const USER: u32 = 0x1000;
 const KERNEL: u32 = 0x2000;
-const ALL: u32 = 0x3fff_ffff;
+const ALL: u32 = 0x7fff_ffff;
 
 const CROSS: [Cross; 3] = [
     Cross {

@@ -595,4 +595,25 @@ void port_heap_free(struct port_heap *h, void *block);
 bool port_cond_wait_timeout(struct port_cond *c, struct port_mutex *m);
 #endif
 
+/*
+ * KM_IPI: a function of the benchmark that another CPU calls in the handler of
+ * an interrupt from the sender's CPU. Needs a second CPU.
+ */
+#if PORT_HAS & KM_IPI
+#define PORT_VIA_IPI "the calls that send, wait"
+
+/* Parameters of the function, which ignores them. */
+#define PORT_IPI_TAKES __attribute__((unused)) void *sent_ipi
+
+struct port_ipi {
+	void *kernel_object;
+};
+
+void port_ipi_init(struct port_ipi *i, void (*body)(PORT_IPI_TAKES));
+/* Interrupts one other CPU, which calls the body. Does not wait for it. */
+void port_ipi_send(struct port_ipi *i);
+/* Blocks until the body has returned, if it has not yet. */
+void port_ipi_wait(struct port_ipi *i);
+#endif
+
 #endif
