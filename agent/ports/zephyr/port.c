@@ -48,7 +48,7 @@ static SHARED struct {
 	struct seat seat[PORT_THREADS];
 	atomic_t left;			/* threads that have not ended */
 	volatile uint32_t misplaced;	/* threads in the wrong mode */
-	volatile uint32_t switches;
+	volatile uint32_t switches;	/* on this CPU */
 } shared;
 
 static SHARED struct km_memory memory;
@@ -60,13 +60,17 @@ struct k_thread port_made_thread;
 K_THREAD_STACK_DEFINE(port_made_stack, CONFIG_KERNMARK_STACK_SIZE);
 static struct k_thread helper;
 K_KERNEL_STACK_DEFINE(helper_stack, CONFIG_KERNMARK_STACK_SIZE);
-static struct k_sem ended;	/* given by the last thread that ends */
+static struct k_sem ended;	/* given by the last thread that ends, and the helper */
 static struct k_sem asked;	/* for the helper */
+static k_tid_t runner;
 static struct km_run *made_run;
 static SHARED void (*made_body)(struct km_run *r);
 
-/* Whether the agent is done, so that the idle thread may run. */
-static bool done;
+/*
+ * Whether the idle thread may run: another CPU will wake a thread, or the agent
+ * is done.
+ */
+static bool may_idle;
 
 const struct km_bench *const port_tables[] = {
 	KM_PORTABLE(KM_LISTED) KM_INTERRUPTS(KM_LISTED) KM_RTOS(KM_LISTED) NULL
@@ -178,6 +182,12 @@ void assert_post_action(const char *file, unsigned int line)
 #endif
 #endif
 
+/* Whether the caller, which is not preempted, runs where the threads run. */
+static bool on_cpu(void)
+{
+	return !IS_ENABLED(CONFIG_SMP) || arch_curr_cpu()->id == PORT_CPU;
+}
+
 #ifdef CONFIG_KERNMARK_COUNT
 void __real_z_thread_mark_switched_in(void);
 void __wrap_z_thread_mark_switched_in(void);
@@ -185,6 +195,8 @@ void __wrap_z_thread_mark_switched_in(void);
 /* The kernel calls this at the end of each context switch. */
 void __wrap_z_thread_mark_switched_in(void)
 {
+	if (!on_cpu())
+		return;
 #ifdef CONFIG_X86_64
 	/* Here also when an interrupt returns to the same thread. */
 	static const struct k_thread *last;
@@ -205,7 +217,7 @@ void __wrap_arch_cpu_idle(void);
 /* Nothing will wake a thread: no benchmark waits for time to pass. */
 void __wrap_arch_cpu_idle(void)
 {
-	if (!done)
+	if (!may_idle && on_cpu())
 		die("all threads are waiting: a wake-up was lost");
 	__real_arch_cpu_idle();
 }
@@ -265,6 +277,22 @@ static void return_objects(void)
 	type##s_taken = 0;
 
 	USER_POOLS(RETURN) KERNEL_POOLS(RETURN)
+	may_idle = false;
+}
+
+/* Keeps a thread that is not running on one CPU. */
+static void pin(struct k_thread *t)
+{
+	IF_ENABLED(CONFIG_SCHED_CPU_MASK, (k_thread_cpu_pin(t, PORT_CPU);))
+	(void)t;
+}
+
+/* Whether a thread that has run can run on one CPU only. */
+static bool pinned(const struct k_thread *t)
+{
+	return COND_CODE_1(CONFIG_SCHED_CPU_MASK,
+			   (t->base.cpu_mask == BIT(PORT_CPU)),
+			   (!IS_ENABLED(CONFIG_SMP)));
 }
 
 static int priority(const struct km_role *role)
@@ -309,12 +337,16 @@ static void make(uint32_t options)
 			K_THREAD_STACK_SIZEOF(port_made_stack), port_live,
 			(void *)made_body, made_run, NULL, HIGH,
 			options, K_FOREVER);
+	pin(&port_made_thread);
 }
 
 /* The switches to the helper and back are not the benchmark's. */
 static void help(void *unused, void *unused_too, void *unused_as_well)
 {
 	(void)unused, (void)unused_too, (void)unused_as_well;
+	/* It waits, so it can be pinned. */
+	pin(runner);
+	k_sem_give(&ended);
 	for (;;) {
 		k_sem_take(&asked, K_FOREVER);
 		if (made_run->made_user) {
@@ -333,6 +365,8 @@ void port_thread_arm(struct port_thread *t)
 	made_body = t->body;
 	if (k_is_user_context())
 		k_sem_give(&asked);
+	else
+		pin(&port_made_thread);
 }
 
 void port_count(struct km_counts *until_now)
@@ -345,7 +379,6 @@ const char *port_run(const struct km_thread *list, uint32_t n,
 {
 	bool user = list[0].user;
 
-	k_sem_init(&ended, 0, 1);
 	atomic_set(&shared.left, n);
 	shared.misplaced = 0;
 	made_run = r;
@@ -361,6 +394,7 @@ const char *port_run(const struct km_thread *list, uint32_t n,
 				K_THREAD_STACK_SIZEOF(stacks[i]), sit, s, NULL,
 				NULL, priority(list[i].role),
 				s->user ? K_USER : 0, K_FOREVER);
+		pin(&threads[i]);
 		k_thread_system_pool_assign(&threads[i]);
 		if (s->user)
 			grant(&threads[i]);
@@ -372,10 +406,9 @@ const char *port_run(const struct km_thread *list, uint32_t n,
 	for (uint32_t i = 0; i < n; i++) {
 		if (k_thread_priority_get(&threads[i]) != priority(list[i].role))
 			counts->demoted++;
+		counts->strayed += !pinned(&threads[i]);
 		k_thread_abort(&threads[i]);
 	}
-	IF_ENABLED(CONFIG_OBJ_CORE_SEM,
-		   (k_obj_core_unlink(K_OBJ_CORE(&ended))));
 	return_objects();
 	return NULL;
 }
@@ -487,6 +520,16 @@ void port_tick_handler(const void *unused)
 }
 #endif
 
+#if PORT_IPIS
+struct k_ipi_work port_ipi_work;
+
+void port_ipi_init(struct port_ipi *i, k_ipi_func_t body)
+{
+	i->body = body;
+	may_idle = true;
+}
+#endif
+
 /* Why the kernel, as configured, cannot run this; or NULL. */
 static const char *configured_without(const struct km_bench *b)
 {
@@ -499,6 +542,10 @@ static const char *configured_without(const struct km_bench *b)
 		return IS_ENABLED(CONFIG_KERNMARK_ICOUNT) ?
 		       "this configuration is tickless; use the variant tick" :
 		       "the tick of this board cannot be stopped";
+	if (b->needs & PORT_WITHOUT & KM_WORK)
+		return "any CPU may run the thread of the system's work queue";
+	if (b->needs & PORT_WITHOUT & KM_IPI)
+		return "one CPU: needs CONFIG_SMP on a board with two CPUs";
 	if (b->needs & KM_WORK && CONFIG_SYSTEM_WORKQUEUE_PRIORITY >= HIGH)
 		return "the system's work queue is not above the benchmark: "
 		       "CONFIG_SYSTEM_WORKQUEUE_PRIORITY";
@@ -511,6 +558,8 @@ static const struct {
 	const char *why;
 } privileged[] = {
 	{ KM_IRQ_LOCK, "privileged only: irq_lock is not a system call" },
+	{ KM_IPI, "privileged only: k_ipi_work_add and k_ipi_work_signal are "
+		  "not system calls" },
 	{ KM_MAILBOX, "privileged only: k_mbox_put and k_mbox_get are not "
 		      "system calls" },
 	{ KM_WORK, "privileged only: k_work_submit is not a system call" },
@@ -519,6 +568,16 @@ static const struct {
 	{ KM_PRIVATE_HEAP, "privileged only: k_heap_alloc and k_heap_free are "
 			   "not system calls" },
 };
+
+/*
+ * With -icount, QEMU's clock counts the instructions of all CPUs together, and
+ * a CPU runs until it waits or its turn is over. Only then does the next run.
+ */
+static const char *lacks_time(const struct km_span *s)
+{
+	return s->remote && IS_ENABLED(CONFIG_KERNMARK_ICOUNT) ?
+	       "boards only: an emulator runs one CPU after the other" : NULL;
+}
 
 const char *port_lacks(const struct km_bench *b, uint32_t user)
 {
@@ -532,6 +591,8 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 	if (user && !IS_ENABLED(CONFIG_KERNMARK_ICOUNT))
 		return "privileged only: a user thread cannot read this "
 		       "board's clock";
+	if (lacks_time(&b->span[0]))
+		return lacks_time(&b->span[0]);
 	if (active && (b->needs & KM_IRQ || b->role[last].flags & KM_TICKS))
 		return "privileged only: irq_offload is not a system call";
 	if (user && b->needs & KM_HANDLER && !(b->needs & KM_IRQ) && !LINE_USER)
@@ -548,16 +609,17 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 	return NULL;
 }
 
-/* In the other spans of this case, the helper creates the thread. */
 const char *port_lacks_span(const struct km_bench *b, uint32_t user,
 			    uint32_t span)
 {
 	const struct km_span *s = &b->span[span];
 	bool creates = b->role[1].flags & KM_MADE && s->begin == 0 && s->end == 1;
 
-	return creates && user == 1 && !(b->needs & KM_ABORT) ?
-	       "privileged only: a user thread cannot create a kernel thread" :
-	       NULL;
+	/* In the other spans of this case, the helper creates the thread. */
+	if (creates && user == 1 && !(b->needs & KM_ABORT))
+		return "privileged only: a user thread cannot create a kernel "
+		       "thread";
+	return lacks_time(s);
 }
 
 void port_rest(void)
@@ -594,6 +656,30 @@ static const char *stop_tick(void)
 	return STRINGIFY(CONFIG_SYS_CLOCK_TICKS_PER_SEC) " a second at most";
 #endif
 }
+
+/* The other CPUs have interrupts of their own for the timer. */
+#if PORT_WITHOUT & KM_IPI
+static void stop_ticks_elsewhere(void)
+{
+}
+#else
+static void stop_tick_here(struct k_ipi_work *sent)
+{
+	(void)sent;
+	stop_tick();
+}
+
+static void stop_ticks_elsewhere(void)
+{
+	k_ipi_work_init(&port_ipi_work);
+	may_idle = true;
+	k_ipi_work_add(&port_ipi_work, BIT_MASK(CONFIG_MP_MAX_NUM_CPUS),
+		       stop_tick_here);
+	k_ipi_work_signal();
+	k_ipi_work_wait(&port_ipi_work, K_FOREVER);
+	may_idle = false;
+}
+#endif
 
 /* What the kernel was compiled with may not be what CONFIG_ASSERT says. */
 #if __ASSERT_ON
@@ -641,9 +727,15 @@ int main(void)
 #ifdef CONFIG_USERSPACE
 	k_mem_domain_add_partition(&k_mem_domain_default, &kernmark_partition);
 #endif
+	k_sem_init(&ended, 0, 1);
 	k_sem_init(&asked, 0, 1);
+	runner = k_current_get();
 	k_thread_create(&helper, helper_stack, K_KERNEL_STACK_SIZEOF(helper_stack),
-			help, NULL, NULL, NULL, HELPER, 0, K_NO_WAIT);
+			help, NULL, NULL, NULL, HELPER, 0, K_FOREVER);
+	pin(&helper);
+	k_thread_start(&helper);
+	k_sem_take(&ended, K_FOREVER);
+	stop_ticks_elsewhere();
 	do {
 		if (IS_ENABLED(CONFIG_KERNMARK_ORDERS) &&
 		    !board_order(text, sizeof(text)))
@@ -660,6 +752,6 @@ int main(void)
 		 !IS_ENABLED(CONFIG_KERNMARK_EMULATOR));
 	if (IS_ENABLED(CONFIG_KERNMARK_EMULATOR))
 		board_end(0);
-	done = true;
+	may_idle = true;
 	return 0;
 }

@@ -26,7 +26,7 @@
 	KM_CONDVAR | KM_QUEUE | KM_EVENTS | KM_STACK | KM_HEAP | KM_IRQ | \
 	KM_ABORT | KM_HANDLER | KM_IRQ_LOCK | KM_MSGQ | KM_STREAM | \
 	KM_MAILBOX | KM_POLL | KM_TIMER | KM_TICK | KM_WORK | KM_SPINLOCK | \
-	KM_SLAB | KM_PRIVATE_HEAP | KM_CONDVAR_TIMEOUT | PORT_MODES)
+	KM_SLAB | KM_PRIVATE_HEAP | KM_CONDVAR_TIMEOUT | KM_IPI | PORT_MODES)
 
 /*
  * A tick comes only on request if its interrupt can be disabled, and if the
@@ -38,8 +38,21 @@
 #define PORT_TICKS 0
 #endif
 
+/* Whether another CPU calls functions in the handler of an interrupt. */
+#if defined(CONFIG_SMP) && defined(CONFIG_SCHED_IPI_SUPPORTED)
+#define PORT_IPIS 1
+#else
+#define PORT_IPIS 0
+#endif
+
+/* With CONFIG_SMP, any CPU may run the thread of the system's work queue. */
 #define PORT_WITHOUT (KM_HANDLER * !LINE_EXISTS | \
-	KM_POLL * !IS_ENABLED(CONFIG_POLL) | KM_TICK * !PORT_TICKS)
+	KM_POLL * !IS_ENABLED(CONFIG_POLL) | KM_TICK * !PORT_TICKS | \
+	KM_WORK * IS_ENABLED(CONFIG_SMP) | KM_IPI * !PORT_IPIS)
+
+/* With CONFIG_SMP: where all threads run, and where functions are called. */
+#define PORT_CPU 0
+#define PORT_OTHER_CPU 1
 
 #define PORT_COUNTS_SWITCHES IS_ENABLED(CONFIG_KERNMARK_COUNT)
 #define PORT_THREADS CONFIG_KERNMARK_THREADS
@@ -713,5 +726,29 @@ KM_INLINE bool port_cond_wait_timeout(struct port_cond *c, struct port_mutex *m)
 {
 	return !k_condvar_wait(c->kernel, m->kernel, K_TICKS(1000000));
 }
+
+#if PORT_IPIS
+#define PORT_VIA_IPI "k_ipi_work_add and k_ipi_work_signal, k_ipi_work_wait"
+#define PORT_IPI_TAKES __attribute__((unused)) struct k_ipi_work *sent_work
+
+struct port_ipi {
+	k_ipi_func_t body;
+};
+
+extern struct k_ipi_work port_ipi_work;
+void port_ipi_init(struct port_ipi *i, k_ipi_func_t body);
+
+KM_INLINE void port_ipi_send(struct port_ipi *i)
+{
+	k_ipi_work_add(&port_ipi_work, BIT(PORT_OTHER_CPU), i->body);
+	k_ipi_work_signal();
+}
+
+KM_INLINE void port_ipi_wait(struct port_ipi *i)
+{
+	(void)i;
+	k_ipi_work_wait(&port_ipi_work, K_FOREVER);
+}
+#endif
 
 #endif
