@@ -185,7 +185,11 @@ void assert_post_action(const char *file, unsigned int line)
 /* Whether the caller, which is not preempted, runs where the threads run. */
 static bool on_cpu(void)
 {
-	return !IS_ENABLED(CONFIG_SMP) || arch_curr_cpu()->id == PORT_CPU;
+#ifdef CONFIG_SMP
+	return arch_curr_cpu()->id == PORT_CPU;
+#else
+	return true;
+#endif
 }
 
 #ifdef CONFIG_KERNMARK_COUNT
@@ -290,9 +294,12 @@ static void pin(struct k_thread *t)
 /* Whether a thread that has run can run on one CPU only. */
 static bool pinned(const struct k_thread *t)
 {
-	return COND_CODE_1(CONFIG_SCHED_CPU_MASK,
-			   (t->base.cpu_mask == BIT(PORT_CPU)),
-			   (!IS_ENABLED(CONFIG_SMP)));
+#ifdef CONFIG_SCHED_CPU_MASK
+	return t->base.cpu_mask == BIT(PORT_CPU);
+#else
+	(void)t;
+	return !IS_ENABLED(CONFIG_SMP);
+#endif
 }
 
 static int priority(const struct km_role *role)
