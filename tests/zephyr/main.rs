@@ -30,10 +30,12 @@ use emulated::{read, replicate};
 use kernmark::files::reference::{counterparts, Reference};
 use kernmark::stream::run::{Outcome, Run};
 use lab::{able, image, setting, AN385, RISCV32};
-use sabotage::{makes_a_thread, switches, user, waits, Sabotage};
+use sabotage::{makes_a_thread, relies, switches, user, waits, Sabotage};
 use trace::{explain, few};
 
 const USERSPACE: &str = "-DCONFIG_USERSPACE=y";
+/// The settings with which the port measures most.
+const EVERYTHING: [&str; 2] = ["-DCONFIG_POLL=y", "-DCONFIG_TICKLESS_KERNEL=n"];
 
 /// Streams that the port printed in QEMU: the settings, the samples and the file.
 const PRINTED: [(&[&str], u32, &str); 2] = [
@@ -51,7 +53,7 @@ fn printed(file: &str) -> Run {
 /// A board as the port sees it: its settings, and the file for its console.
 struct Setup(&'static str, &'static str);
 
-const SETUPS: [Setup; 7] = [
+const SETUPS: [Setup; 9] = [
     Setup(
         "ARM CPU_CORTEX_M ARMV7_M_ARMV8_M_MAINLINE BOARD_MPS2 CORTEX_M_SYSTICK KERNMARK_LINE=31 \
          KERNMARK_ICOUNT KERNMARK_COUNT KERNMARK_ORDERS KERNMARK_EMULATOR",
@@ -62,6 +64,15 @@ const SETUPS: [Setup; 7] = [
          KERNMARK_ICOUNT KERNMARK_COUNT KERNMARK_ORDERS KERNMARK_EMULATOR USERSPACE POLL OBJ_CORE \
          OBJ_CORE_SEM ASSERT TIMESLICING",
         "semihost.c",
+    ),
+    Setup(
+        "RISCV RISCV_MACHINE_TIMER KERNMARK_LINE=-1 KERNMARK_ICOUNT KERNMARK_COUNT KERNMARK_ORDERS \
+         KERNMARK_EMULATOR USE_SWITCH SMP SCHED_CPU_MASK SCHED_IPI_SUPPORTED TICKLESS_KERNEL",
+        "semihost.c",
+    ),
+    Setup(
+        "ARM64 ARM_ARCH_TIMER KERNMARK_LINE=-1 SMP SCHED_CPU_MASK SCHED_IPI_SUPPORTED TICKLESS_KERNEL",
+        "uart.c",
     ),
     // A board, as under twister.
     Setup(
@@ -134,6 +145,7 @@ fn port_compiles_against_stand_ins_of_zephyrs_headers() {
             "KERNMARK_STAMPS=4096",
             "SYS_CLOCK_TICKS_PER_SEC=10",
             "SYSTEM_WORKQUEUE_PRIORITY=-1",
+            "MP_MAX_NUM_CPUS=2",
         ];
         let settings = settings.split_whitespace().chain(numbers);
         succeeds(
@@ -252,7 +264,11 @@ fn every_mode_pairing_is_measured_or_skipped_with_a_reason() {
 #[test]
 fn two_runs_are_identical_even_under_load() {
     if able("two runs byte for byte", &[&AN385, &RISCV32]) {
-        for (board, settings) in [(&AN385, &[][..]), (&AN385, &[USERSPACE]), (&RISCV32, &[])] {
+        for (board, settings) in [
+            (&AN385, &[][..]),
+            (&AN385, &[USERSPACE]),
+            (&RISCV32, &EVERYTHING),
+        ] {
             repeats_under_load(&image(board, settings));
         }
     }
@@ -283,7 +299,7 @@ fn instruction_trace_explains_every_printed_value() {
         ];
         families.iter().any(|family| case.starts_with(family)) && few(case)
     };
-    let kernel = explain(&image(&AN385, &[]), few);
+    let kernel = explain(&image(&AN385, &EVERYTHING), few);
     let user = explain(&image(&AN385, &[USERSPACE]), some);
     assert!(kernel + user >= 60, "{kernel} and {user} cases");
 }
@@ -291,40 +307,41 @@ fn instruction_trace_explains_every_printed_value() {
 const SABOTAGES: [Sabotage; 7] = [
     Sabotage {
         name: "freertos/frozen",
-        settings: &[],
+        settings: &EVERYTHING,
         matters: |_, _| true,
         proofs: &["clock", "order"],
     },
     Sabotage {
         name: "zephyr/unprioritised",
-        settings: &[],
+        settings: &EVERYTHING,
         matters: waits,
         proofs: &["priority", "order", "switches"],
     },
     Sabotage {
         name: "zephyr/unprioritised",
-        settings: &[],
+        settings: &EVERYTHING,
         matters: |case, _| makes_a_thread(case),
         proofs: &["order", "switches", "priority"],
     },
     // Waiting for a condition variable without a timeout waits for the next tick, which is off.
     Sabotage {
         name: "zephyr/unblocked",
-        settings: &[],
+        settings: &EVERYTHING,
         matters: |case, entries| waits(case, entries) && !case.starts_with("condvar"),
         proofs: &[],
     },
     Sabotage {
         name: "zephyr/lost",
-        settings: &[],
-        matters: switches,
+        settings: &EVERYTHING,
+        matters: relies,
         proofs: &[],
     },
     Sabotage {
         name: "zephyr/lost",
         settings: &[USERSPACE],
         matters: |case, entries| {
-            switches(case, entries) && (case.starts_with("semaphore") || case.starts_with("thread"))
+            let some = ["semaphore", "thread", "message_queue", "stream"];
+            switches(case, entries) && some.iter().any(|prefix| case.starts_with(prefix))
         },
         proofs: &[],
     },

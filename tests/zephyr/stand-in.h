@@ -18,6 +18,8 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
 #define STRINGIFY_(s) #s
 #define STRINGIFY(s) STRINGIFY_(s)
+#define BIT(n) (1ul << (n))
+#define BIT_MASK(n) (BIT(n) - 1)
 #define CODE_UNREACHABLE __builtin_unreachable()
 #define ARG_UNUSED(x) (void)(x)
 #define FUNC_NORETURN __attribute__((noreturn))
@@ -48,7 +50,9 @@ typedef struct { int64_t ticks; } k_timeout_t;
 #define K_HIGHEST_THREAD_PRIO (-16)
 #define K_USER 4
 
-struct k_thread { int unused; };
+struct k_thread {
+	struct { uint32_t cpu_mask; } base;
+};
 typedef struct k_thread *k_tid_t;
 typedef char k_thread_stack_t;
 typedef void (*k_thread_entry_t)(void *one, void *two, void *three);
@@ -71,6 +75,7 @@ void k_thread_abort(k_tid_t thread);
 int k_thread_priority_get(k_tid_t thread);
 void k_thread_priority_set(k_tid_t thread, int priority);
 void k_thread_system_pool_assign(struct k_thread *thread);
+int k_thread_cpu_pin(k_tid_t thread, int cpu);
 k_tid_t k_current_get(void);
 extern struct k_thread *_current;
 void k_yield(void);
@@ -196,6 +201,13 @@ void k_heap_init(struct k_heap *heap, void *memory, size_t size);
 void *k_heap_alloc(struct k_heap *heap, size_t size, k_timeout_t timeout);
 void k_heap_free(struct k_heap *heap, void *block);
 
+struct k_ipi_work { int unused; };
+typedef void (*k_ipi_func_t)(struct k_ipi_work *work);
+void k_ipi_work_init(struct k_ipi_work *work);
+int k_ipi_work_add(struct k_ipi_work *work, uint32_t cpus, k_ipi_func_t function);
+void k_ipi_work_signal(void);
+int k_ipi_work_wait(struct k_ipi_work *work, k_timeout_t timeout);
+
 struct k_obj_core { int unused; };
 #define K_OBJ_CORE(object) ((struct k_obj_core *)(object))
 void k_obj_core_unlink(struct k_obj_core *core);
@@ -229,6 +241,8 @@ void irq_disable(unsigned int line);
 #define DT_IRQN(node) 7
 #define ARM_ARCH_TIMER_IRQ 27
 #define DT_REG_ADDR(node) 0x2000000
+struct _cpu { uint8_t id; };
+struct _cpu *arch_curr_cpu(void);
 struct device;
 extern const struct device stand_in_device;
 #define DEVICE_DT_GET(node) (&stand_in_device)

@@ -19,7 +19,7 @@ log=$out/log
 # Prints the lines of the log that say why a build failed.
 explain()
 {
-	grep -E 'error:|^CMake Error|warning: .* was assigned|undefined (symbol|reference)|FAILED:' "$log" |
+	grep -E 'error:|^CMake Error|warning: .* was assigned|undefined (symbol|reference)' "$log" |
 		head -n 3 | grep . || tail -n 3 "$log"
 }
 

@@ -620,6 +620,7 @@ KM_INLINE void port_sleep_tick(void)
 }
 #endif
 
+#ifndef CONFIG_SMP
 #if defined(CONFIG_SYSTEM_WORKQUEUE_NO_YIELD)
 #define PORT_VIA_WORK "k_work_submit: the system's work queue"
 #else
@@ -646,6 +647,7 @@ KM_INLINE void port_work_submit(struct port_work *w)
 {
 	k_work_submit(&w->kernel);
 }
+#endif
 
 #ifdef CONFIG_SMP
 #define PORT_VIA_SPINLOCK "k_spin_lock, k_spin_unlock"

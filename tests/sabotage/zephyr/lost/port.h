@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Some of what one thread does for another is lost: every seventh call of a
- * benchmark that gives, puts, pushes, sets, signals, unlocks, resumes, yields or
- * interrupts does nothing.
+ * benchmark that gives, puts, writes, pushes, sets, signals, unlocks, frees,
+ * starts, submits, resumes, yields or interrupts does nothing.
  */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H
 
 #include <zephyr/irq_offload.h>
 #include <zephyr/kernel.h>
+
+#include "line.h"
 
 static inline bool sabotage_lost(void)
 {
@@ -18,6 +20,9 @@ static inline bool sabotage_lost(void)
 }
 
 #define SABOTAGE_LOSE(call) (sabotage_lost() ? 0 : ((call), 0))
+
+/* Tells the sender that all of it was written. */
+#define SABOTAGE_WRITE(call, size) (sabotage_lost() ? (int)(size) : (call))
 
 /* The runner's own calls come after this header. */
 #pragma push_macro("k_fifo_put")
@@ -46,6 +51,16 @@ static inline bool sabotage_lost(void)
 #define k_yield() SABOTAGE_LOSE(k_yield())
 #define irq_offload(handler, argument) \
 	SABOTAGE_LOSE(irq_offload(handler, argument))
+#define k_msgq_put(q, message, wait) SABOTAGE_LOSE(k_msgq_put(q, message, wait))
+#define k_pipe_write(p, from, size, wait) \
+	SABOTAGE_WRITE(k_pipe_write(p, from, size, wait), size)
+#define k_mbox_put(m, message, wait) SABOTAGE_LOSE(k_mbox_put(m, message, wait))
+#define k_timer_start(t, after, period) \
+	SABOTAGE_LOSE(k_timer_start(t, after, period))
+#define k_work_submit(w) SABOTAGE_LOSE(k_work_submit(w))
+#define k_mem_slab_free(s, block) SABOTAGE_LOSE(k_mem_slab_free(s, block))
+#define k_heap_free(h, block) SABOTAGE_LOSE(k_heap_free(h, block))
+#define line_raise() SABOTAGE_LOSE(line_raise())
 #include_next "port.h"
 #undef k_sem_give
 #undef k_stack_push
@@ -57,6 +72,14 @@ static inline bool sabotage_lost(void)
 #undef k_thread_resume
 #undef k_yield
 #undef irq_offload
+#undef k_msgq_put
+#undef k_pipe_write
+#undef k_mbox_put
+#undef k_timer_start
+#undef k_work_submit
+#undef k_mem_slab_free
+#undef k_heap_free
+#undef line_raise
 #pragma pop_macro("k_fifo_put")
 #pragma pop_macro("k_lifo_put")
 #pragma pop_macro("k_fifo_alloc_put")
