@@ -13,6 +13,7 @@ found=$("$port/find-zephyr.sh" "$board")
 # shellcheck source=agent/ports/zephyr/find-zephyr.sh
 . "$port/find-zephyr.sh" > /dev/null
 
+mkdir -p "$out"
 build=$out/build
 log=$out/log
 
