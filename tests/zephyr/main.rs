@@ -21,7 +21,7 @@ mod trace;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use checks::{counts_nops_exactly, fact, prints_golden, repeats_under_load};
@@ -169,6 +169,51 @@ fn port_compiles_against_stand_ins_of_zephyrs_headers() {
                 .args(&benchmarks),
         );
     }
+}
+
+/// What the probe of a board says in this folder, with this `ZEPHYR_BASE`, if it fails.
+fn probe(folder: &Path, base: Option<&str>) -> String {
+    let mut command = Command::new(here("agent/ports/zephyr/find-zephyr.sh"));
+    command
+        .arg(AN385.name)
+        .current_dir(folder)
+        .env_remove("ZEPHYR_BASE");
+    let output = command
+        .envs(base.map(|base| ("ZEPHYR_BASE", base)))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn probe_says_what_is_missing() {
+    let empty = std::env::temp_dir();
+    let nothing = probe(&empty, None);
+    assert!(nothing.contains("ZEPHYR_BASE is not set"), "{nothing}");
+    assert!(nothing.contains("west update"), "{nothing}");
+    let wrong = probe(&empty, Some("/nowhere"));
+    assert!(
+        wrong.contains("no Zephyr in ZEPHYR_BASE=/nowhere"),
+        "{wrong}"
+    );
+    let workspace = scratch("zephyr-workspace");
+    fs::create_dir_all(workspace.join(".west")).unwrap();
+    fs::write(workspace.join(".west/config"), "[zephyr]\nbase = kernel\n").unwrap();
+    let found = probe(&workspace, None);
+    assert!(found.contains("west workspace of this folder"), "{found}");
+    assert!(found.contains("zephyr-workspace/kernel"), "{found}");
+}
+
+#[test]
+fn native_sim_says_why_it_cannot_be_measured() {
+    let output = Command::new(env!("CARGO_BIN_EXE_kernmark"))
+        .args(["run", "--on", "zephyr:native_sim"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("stands still while code runs"), "{said}");
 }
 
 #[test]
