@@ -9,22 +9,17 @@
 #define STAND_IN_H
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
 #define STRINGIFY_(s) #s
 #define STRINGIFY(s) STRINGIFY_(s)
 #define BIT(n) (1ul << (n))
 #define BIT_MASK(n) (BIT(n) - 1)
-#define CODE_UNREACHABLE __builtin_unreachable()
-#define ARG_UNUSED(x) (void)(x)
 #define FUNC_NORETURN __attribute__((noreturn))
 #define __aligned(n) __attribute__((aligned(n)))
-#define BUILD_ASSERT(condition, ...) _Static_assert(condition, "" __VA_ARGS__)
 
 /* 1 if the setting is defined as 1, 0 if it is not defined. */
 #define STAND_IN_1 unused,
@@ -289,17 +284,10 @@ void z_loapic_ipi(uint8_t apic, uint32_t ipi, uint8_t vector);
 void gic_raise_sgi(unsigned int id, uint64_t affinity, uint16_t list);
 void sys_clock_disable(void);
 void sys_clock_announce(int32_t ticks);
-void sys_out8(uint8_t data, uint16_t port);
-uint8_t sys_in8(uint16_t port);
 void sys_out16(uint16_t data, uint16_t port);
-uint16_t sys_in16(uint16_t port);
 void sys_out32(uint32_t data, uint16_t port);
-uint32_t sys_in32(uint16_t port);
-uint16_t sys_cpu_to_be16(uint16_t value);
-uint32_t sys_cpu_to_be32(uint32_t value);
 uint16_t sys_be16_to_cpu(uint16_t value);
 uint32_t sys_be32_to_cpu(uint32_t value);
-#define SYS_REBOOT_WARM 0
 #define SYS_REBOOT_COLD 1
 FUNC_NORETURN void sys_reboot(int type);
 
