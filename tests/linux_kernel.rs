@@ -352,7 +352,7 @@ fn failed_allocations_are_reported_by_the_case() {
     succeeds(
         Command::new("make")
             .args(["-s", "-C"])
-            .arg(scratch("kernels").join("cloud/build"))
+            .arg(scratch("kernels").join("amd64/cloud/build"))
             .arg(format!("M={}", module.display()))
             .args(["CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"])
             .env_remove("MAKEFLAGS"),
@@ -401,7 +401,8 @@ fn preempt_rt_user_threads_are_measured_or_skipped() {
         Command::new("sh")
             .arg(here(PORT).join("kernel.sh"))
             .arg("rt")
-            .arg(scratch("kernels")),
+            .arg(scratch("kernels"))
+            .args(["amd64", "vmlinuz"]),
     );
     let out = scratch("linux-user-rt");
     make("linux-user", &out, &[]);
@@ -418,7 +419,7 @@ fn preempt_rt_user_threads_are_measured_or_skipped() {
         "sleep.overshoot.clock_nanosleep.50",
     ];
     let words = format!("-- run samples=100 {}", cases.join(" "));
-    let kernel = scratch("kernels").join("rt/vmlinuz");
+    let kernel = scratch("kernels").join("amd64/rt/vmlinuz");
     let (records, console) = machine(&kernel, &root, &EXACT, &words);
     assert!(
         console.contains("first: the agent ended with 0"),

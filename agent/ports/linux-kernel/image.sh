@@ -59,10 +59,6 @@ if [ "$kdir" ]; then
 	rm -f "$out/kernmark.ko"
 	make -s -C "$port" OUT="$out" KDIR="$kdir" VMLINUZ="$vmlinuz"
 else
-	# Only one download of a kernel at a time.
-	mkdir -p "$cache"
-	exec 9> "$cache/$kernel.lock"
-	flock 9
 	make -s -C "$port" OUT="$out" KERNEL="$kernel" CACHE="$cache"
 fi
 objcopy -O binary -j .modinfo "$out/kernmark.ko" "$out/modinfo"

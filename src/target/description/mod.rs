@@ -114,6 +114,9 @@ pub struct OptionDescription {
     /// Whether it also accepts a path.
     #[serde(default)]
     pub path: bool,
+    /// Whether it also accepts a version: what starts with a digit, such as `6.12`.
+    #[serde(default)]
+    pub version: bool,
     longest: Option<usize>,
     #[serde(default)]
     build: Vec<String>,
@@ -436,19 +439,26 @@ impl OptionDescription {
                 "the value of {name}= may have at most {longest} bytes"
             ));
         }
-        if self.path && value.contains('/') {
+        if self.path && value.contains('/')
+            || self.version && value.starts_with(|first: char| first.is_ascii_digit())
+        {
             return Ok(());
         }
         match &self.values {
             Some(values) if !values.iter().any(|known| known == value) => {
                 let known: Vec<&str> = values.iter().map(String::as_str).collect();
+                let version = if self.version {
+                    ", a version such as 6.12"
+                } else {
+                    ""
+                };
                 let path = if self.path {
                     ", or a path (with a `/`)"
                 } else {
                     ""
                 };
                 Err(format!(
-                    "{name}= does not accept `{value}`; it accepts: {}{path}{}",
+                    "{name}= does not accept `{value}`; it accepts: {}{version}{path}{}",
                     known.join(", "),
                     filter::suggestion(value, &known)
                 ))
@@ -723,6 +733,19 @@ command = ["-w", "{words}"]
             let error = chosen(spec).unwrap_err();
             assert!(error.contains(why), "{spec}: {error}");
         }
+    }
+
+    #[test]
+    fn versions_are_accepted_where_the_description_says_so() {
+        let text = TEXT.replacen("path = true", "version = true", 1);
+        let description = Description::parse("t.toml", &text).unwrap();
+        let option = description.option("o").unwrap();
+        for version in ["1", "6.12", "6.12.107-rt"] {
+            assert_eq!(option.check_value("o", version), Ok(()));
+        }
+        let error = option.check_value("o", "v6").unwrap_err();
+        assert!(error.contains("a version such as 6.12"), "{error}");
+        assert!(option.check_value("o", "./6").is_err());
     }
 
     /// Replaces a part of the text; the description must then be refused with this message.
