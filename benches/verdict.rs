@@ -111,6 +111,7 @@ fn side(
         is_summary: false,
         exact: None,
         is_idiom: false,
+        needs_two_cpus: false,
     };
     let speed: Vec<f64> = (0..replicates).map(|_| SPEED * noise.normal()).collect();
     let mut all = vec![figures(CLOCK.to_owned(), &mut |session| {

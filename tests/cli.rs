@@ -596,7 +596,11 @@ fn wrong_arguments_are_status_2_and_nothing_is_measured() {
         .expect(2, "", "1 is not in 5..");
     bed.run(&["run", "--time-budget", "-1"]).expect(2, "", "");
     bed.run(&["run", "--cpu", "99999"])
-        .expect(2, "", "CPU 99999");
+        .expect(2, "", "there is no CPU 99999");
+    bed.run(&["run", "--cpu", "0,0"])
+        .expect(2, "", "the second CPU must differ");
+    bed.run(&["run", "--cpu", "0,1,2"])
+        .expect(2, "", "write A or A,B");
     bed.run(&["rum"]).expect(2, "", "run");
     bed.write("there.km", "mine");
     let path = bed.path("there.km");

@@ -21,7 +21,7 @@ use kernmark::judge::pairing::block_sizes;
 use kernmark::judge::quantity::{Margins, Quantity, MEDIANS_LEVEL};
 use kernmark::report::compare::{table, Origin};
 use kernmark::report::style::{BarStyle, Colour, Style};
-use kernmark::stream::run::{Clock, Fact, Metric, Outcome, Replicate, Run, Session, Unit};
+use kernmark::stream::run::{Clock, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Unit};
 use kernmark::stream::ticks::Ticks;
 use proptest::prelude::*;
 
@@ -312,6 +312,28 @@ fn different_conditions_are_incomparable_with_the_reason() {
         assert_eq!(comparison.metrics[0].verdict, Verdict::Equivalent);
         assert_eq!(comparison.differences.len(), 1);
     }
+    // The relation of two CPUs matters only to metrics that need both.
+    let related = |relation: &str| {
+        let mut run = run(&[("a.b", &TEN), ("a.cross_cpu", &TEN)]);
+        run.host.push(fact("cpu_relation", relation));
+        run.catalog.push(Entry {
+            metric: "a.cross_cpu".into(),
+            needs: vec!["threads".into(), "smp".into()],
+            ..Entry::default()
+        });
+        run
+    };
+    let comparison = compared(
+        &related("two packages"),
+        &related("SMT siblings of one core"),
+    );
+    assert_eq!(of(&comparison, "a.b").verdict, Verdict::Equivalent);
+    let crossing = of(&comparison, "a.cross_cpu");
+    assert_eq!(crossing.verdict, Verdict::Incomparable);
+    assert_eq!(
+        crossing.note.as_deref(),
+        Some("different machine: cpu_relation `two packages` is now `SMT siblings of one core`")
+    );
     // Each setting of the configuration is a difference of its own.
     let configured = |settings: &str| {
         let mut run = base.clone();

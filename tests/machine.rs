@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use flate2::write::GzEncoder;
 use flate2::Compression;
 
+use kernmark::machine::cpus::MeasuredCpus;
 use kernmark::machine::doctor::{examine, Activity, Finding, Level, Probes, Realtime, Snapshot};
 use kernmark::machine::{facts, Machine};
 use kernmark::report::doctor::render;
@@ -233,6 +234,111 @@ fn facts_of_an_isolated_machine() {
             ("rlimit_memlock_bytes", "unlimited"),
         ],
     );
+}
+
+/// The default CPUs of a machine, or those that the user asked for, and facts about them.
+fn measured(name: &str, asked: Option<&str>) -> Result<(MeasuredCpus, Vec<String>), String> {
+    let machine = Machine::read(&fixture(name));
+    let asked = asked.map(|text| text.parse().unwrap());
+    let cpus = MeasuredCpus::choose(&machine, asked)?.unwrap();
+    let facts = cpus.facts(&machine);
+    let lines = facts.iter().map(|f| format!("{}: {}", f.name, f.value));
+    Ok((cpus, lines.collect()))
+}
+
+#[track_caller]
+fn assert_relation(name: &str, asked: Option<&str>, cpus: (u32, u32), relation: &str) {
+    let (chosen, facts) = measured(name, asked).unwrap();
+    assert_eq!((chosen.cpu, chosen.other), (cpus.0, Some(cpus.1)), "{name}");
+    let last = facts.last().map(String::as_str);
+    assert_eq!(last, Some(&*format!("cpu_relation: {relation}")));
+}
+
+#[test]
+fn cpus_of_a_hybrid_laptop() {
+    let near = "two cores that share an L2 cache";
+    assert_relation("hybrid", None, (9, 8), near);
+    assert_relation("hybrid", Some("5"), (5, 7), near);
+    let cores = "two cores that share an L3 cache";
+    assert_relation("hybrid", Some("0"), (0, 3), cores);
+    let types = format!("{cores}, of types core and atom");
+    assert_relation("hybrid", Some("0,4"), (0, 4), &types);
+    assert_relation("hybrid", Some("0,1"), (0, 1), "SMT siblings of one core");
+    let none = "two cores of one NUMA node that share no cache";
+    assert_relation("hybrid", Some("4,9"), (4, 9), none);
+    let (_, facts) = measured("hybrid", Some("0,9")).unwrap();
+    let expected = [
+        "core_type: core",
+        "core_threads: 0-1",
+        "last_level_cache: L3 of CPU 0-7",
+        "numa_node: 0",
+        "package: 0",
+        "other_core_type: atom",
+        "other_core_threads: 9",
+        "other_last_level_cache: L2 of CPU 8-9",
+        "other_numa_node: 0",
+        "other_package: 0",
+        "cpu_relation: two cores of one NUMA node that share no cache, of types core and atom",
+    ];
+    assert_eq!(facts, expected);
+    // The kernel lists more CPUs as allowed than there are.
+    assert_facts("hybrid", &[("cpus_allowed", "0-9")]);
+    let findings = diagnose("hybrid");
+    assert_eq!(level(&findings, "core type"), Some(Level::Note));
+    assert_eq!(level(&findings, "second CPU"), Some(Level::Good));
+}
+
+#[test]
+fn cpus_of_a_server_with_two_sockets() {
+    let near = "two cores that share an L3 cache";
+    assert_relation("server", None, (7, 6), near);
+    assert_relation("server", Some("3"), (3, 6), near);
+    assert_relation("server", Some("7,0"), (7, 0), "two packages");
+    assert_relation("server", Some("7,3"), (7, 3), "SMT siblings of one core");
+    let error = measured("server", Some("0,8")).unwrap_err();
+    assert!(error.starts_with("CPU 8 is offline"), "{error}");
+    let findings = diagnose("server");
+    assert_eq!(level(&findings, "second CPU"), Some(Level::Good));
+    assert_eq!(level(&findings, "core type"), None);
+    // One thread of each socket is left: nothing is near.
+    let status = [("proc/self/status", Some("Cpus_allowed_list:\t1,3\n"))];
+    let few = Changed::new("server", "few", &status);
+    let findings = few.diagnose();
+    let far = findings.iter().find(|f| f.topic == "second CPU").unwrap();
+    assert!(far.what.ends_with("beside CPU 3: two packages."), "{far:?}");
+    assert_eq!((far.level, &far.remedy), (Level::Note, &None));
+    // Two siblings, and two cores of the other socket.
+    let status = [("proc/self/status", Some("Cpus_allowed_list:\t0-1,3,7\n"))];
+    let better = Changed::new("server", "better", &status);
+    let findings = better.diagnose();
+    let far = findings.iter().find(|f| f.topic == "second CPU").unwrap();
+    let remedy = far.remedy.as_deref();
+    assert_eq!(remedy, Some("kernmark run --cpu 1,0"), "{far:?}");
+}
+
+#[test]
+fn unequal_capacities_are_types_of_cores() {
+    let capacity = |cpu: u32, text| {
+        (
+            format!("sys/devices/system/cpu/cpu{cpu}/cpu_capacity"),
+            text,
+        )
+    };
+    let files = [
+        capacity(0, "446"),
+        capacity(1, "446"),
+        capacity(2, "1024"),
+        capacity(3, "1024"),
+    ];
+    let files: Vec<(&str, Option<&str>)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), Some(*text)))
+        .collect();
+    let kind = |changed: &Changed| Machine::read(&changed.0).cpus[&3].place.core_type.clone();
+    let arm = Changed::new("isolated", "capacity", &files);
+    assert_eq!(kind(&arm).as_deref(), Some("capacity 1024"));
+    let equal = Changed::new("isolated", "equal", &files[2..]);
+    assert_eq!(kind(&equal), None);
 }
 
 #[test]

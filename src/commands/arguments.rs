@@ -9,6 +9,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use crate::export::{self, Foreign};
+use crate::machine::cpus::AskedCpus;
 use crate::target::spec::Spec;
 
 /// The forms of `--on`.
@@ -172,9 +173,13 @@ pub struct Effort {
 /// The conditions under which to measure.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Conditions {
-    /// CPU to measure on [default: the last one that this process may use]
-    #[arg(long, value_name = "N")]
-    pub cpu: Option<u32>,
+    /// CPU to measure on, and the second CPU for cases that need two [default: the last one that
+    /// this process may use, and the nearest core of the same type]
+    ///
+    /// The nearest core shares a cache with the measured one, and is no hardware thread of the same
+    /// core. The run records how the two are related, and `kernmark doctor` says it beforehand.
+    #[arg(long, value_name = "A[,B]")]
+    pub cpu: Option<AskedCpus>,
 
     /// Do not use real-time priority, even if it is permitted
     #[arg(long)]

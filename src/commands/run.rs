@@ -14,12 +14,13 @@ use super::input::report_interrupted_runs;
 use super::output::{eprint, formatted, print, style};
 use super::saving::{Destination, MeasuredRun, Saving};
 use super::target::{
-    self, lock_machine, open, resolve, Kind, OpenOptions, OpenTarget, ResolvedTarget,
+    self, lock_machine, measured_cpus, open, resolve, Kind, OpenOptions, OpenTarget, ResolvedTarget,
 };
 use super::{budget, exit, interrupt, is_selected, verify_filters, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
 use crate::files::store;
 use crate::judge::summary::summarise;
+use crate::machine::cpus::MeasuredCpus;
 use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{self, Catalog, Measurement, Plan, Recording, Work};
 use crate::report;
@@ -200,6 +201,8 @@ pub(super) struct Prepared<'a> {
     pub plan: Plan,
     /// `None` if the target takes no orders.
     pub catalog: Option<Catalog>,
+    /// Where the measured CPUs lie.
+    cpu_facts: Vec<Fact>,
 }
 
 /// Opens a target and reads its catalog; `None` if the user stopped that.
@@ -209,7 +212,9 @@ pub(super) fn prepare<'a>(
     interrupt: &'a Interrupt,
     progress: &Progress,
 ) -> Result<Option<Prepared<'a>>, Failure> {
-    let plan = plan(&target, arguments);
+    let cpus = measured_cpus(&target, &arguments.conditions)?;
+    let (cpus, cpu_facts) = cpus.unzip();
+    let plan = plan(&target, arguments, cpus);
     let options = OpenOptions {
         silence: arguments.case_timeout,
         sessions: arguments.effort.runs,
@@ -235,6 +240,7 @@ pub(super) fn prepare<'a>(
         target,
         plan,
         catalog,
+        cpu_facts: cpu_facts.unwrap_or_default(),
     }))
 }
 
@@ -246,6 +252,7 @@ impl Prepared<'_> {
     /// Everything that is known before measuring.
     pub(super) fn facts(&self, arguments: &Arguments, started: SystemTime) -> Vec<Fact> {
         let mut facts = self.target.facts();
+        facts.extend(self.cpu_facts.iter().cloned());
         facts.extend(run_facts(arguments, &self.plan, &self.target, started));
         facts
     }
@@ -271,7 +278,7 @@ impl Prepared<'_> {
     }
 }
 
-pub(super) fn plan(target: &ResolvedTarget, arguments: &Arguments) -> Plan {
+fn plan(target: &ResolvedTarget, arguments: &Arguments, cpus: Option<MeasuredCpus>) -> Plan {
     let (runs, samples, seconds) = match (target, arguments.check, arguments.effort.quick) {
         // Three replicates, so that one stray interrupt does not look like a fault of the port.
         (ResolvedTarget::Linux, true, _) => (3, 20, 10.0),
@@ -304,16 +311,22 @@ pub(super) fn plan(target: &ResolvedTarget, arguments: &Arguments) -> Plan {
         time: (!time.is_zero()).then_some(time),
         seed: arguments.effort.seed.unwrap_or_else(|| fastrand::u32(..)),
         settings: match target {
-            ResolvedTarget::Linux => linux_settings(arguments),
+            ResolvedTarget::Linux => linux_settings(arguments, cpus),
             _ => Vec::new(),
         },
     }
 }
 
 /// Further settings of the Linux agent.
-fn linux_settings(arguments: &Arguments) -> Vec<(&'static str, String)> {
+fn linux_settings(
+    arguments: &Arguments,
+    cpus: Option<MeasuredCpus>,
+) -> Vec<(&'static str, String)> {
     let mut settings = vec![("epoch_ns", EPOCH_NS.to_string())];
-    settings.extend(arguments.conditions.cpu.map(|cpu| ("cpu", cpu.to_string())));
+    if let Some(MeasuredCpus { cpu, other }) = cpus {
+        let other = other.map_or_else(|| "none".to_owned(), |other| other.to_string());
+        settings.extend([("cpu", cpu.to_string()), ("other", other)]);
+    }
     let realtime = if arguments.conditions.no_realtime {
         "never"
     } else {

@@ -10,6 +10,7 @@ use super::Failure;
 use crate::base::interrupt::Interrupt;
 use crate::base::text::plain;
 use crate::files::store;
+use crate::machine::cpus::MeasuredCpus;
 use crate::machine::{self, Machine};
 use crate::measure::lock::{self, Acquisition, Lock};
 use crate::measure::progress::Progress;
@@ -275,14 +276,26 @@ pub(super) fn check(
             format!("{spec} takes no orders, so {option} has no effect; leave it out")
         }));
     }
-    if let Some(cpu) = conditions.cpu {
-        let machine = Machine::read(Path::new("/"));
-        if !machine.allowed.contains(&cpu) {
-            return Err(Failure::Usage(format!(
-                "this process may not use CPU {cpu}; it may use {}",
-                machine::format_cpu_list(&machine.allowed)
-            )));
-        }
+    if is_here {
+        measured_cpus(target, conditions)?;
     }
     Ok(())
+}
+
+/// The CPUs that are measured, and facts about where they lie; `None` if the target or its agent
+/// chooses.
+///
+/// # Errors
+///
+/// A CPU that the user asked for cannot be used.
+pub(super) fn measured_cpus(
+    target: &ResolvedTarget,
+    conditions: &Conditions,
+) -> Result<Option<(MeasuredCpus, Vec<Fact>)>, Failure> {
+    if !matches!(target, ResolvedTarget::Linux) {
+        return Ok(None);
+    }
+    let machine = Machine::read(Path::new("/"));
+    let chosen = MeasuredCpus::choose(&machine, conditions.cpu).map_err(Failure::Usage)?;
+    Ok(chosen.map(|cpus| (cpus, cpus.facts(&machine))))
 }

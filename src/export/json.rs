@@ -211,7 +211,7 @@ fn comparison_parts(
     let differences = comparison.differences.iter().map(|difference| {
         line(&json!({
             "of": match difference.kind {
-                ConditionKind::Machine => "machine",
+                ConditionKind::Machine | ConditionKind::TwoCpus => "machine",
                 ConditionKind::Configuration | ConditionKind::Setting => "configuration",
             },
             "name": difference.name,

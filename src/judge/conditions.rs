@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::number::plural;
 use crate::base::settings;
+use crate::machine::cpus::{CORE_TYPE, RELATION};
 use crate::stream::run::{Fact, Run, Session, CONFIGURATION};
 
 /// A condition in which two sides differ.
@@ -29,6 +30,9 @@ pub struct Difference {
 pub enum ConditionKind {
     /// The machine and its settings.
     Machine,
+    /// How the two CPUs are related on which cases run that need a second one. Matters to these
+    /// metrics only.
+    TwoCpus,
     /// How the kernel under test and the agent were built and run.
     Configuration,
     /// One setting of the kernel's configuration.
@@ -40,7 +44,7 @@ impl Difference {
     #[must_use]
     pub fn reason(&self) -> String {
         let what = match self.kind {
-            ConditionKind::Machine => "machine",
+            ConditionKind::Machine | ConditionKind::TwoCpus => "machine",
             ConditionKind::Configuration | ConditionKind::Setting => "configuration",
         };
         let Difference {
@@ -75,8 +79,9 @@ pub fn reasons<'a>(differences: impl Iterator<Item = &'a Difference>) -> String 
 
 /// Facts about the machine that change times: its processor, what virtualises or confines it, and
 /// the settings that change its speed.
-const MACHINE: [&str; 6] = [
+const MACHINE: [&str; 7] = [
     "cpu_model",
+    CORE_TYPE,
     "hypervisor",
     "container",
     "governor",
@@ -117,6 +122,11 @@ pub fn conditions(run: &Run) -> Vec<ReportedCondition> {
             }
             report(ConditionKind::Machine, name, values);
         }
+        report(
+            ConditionKind::TwoCpus,
+            RELATION,
+            fact_values(&run.host, RELATION),
+        );
     }
     let session_values: [(&'static str, SessionValue); 3] = [
         ("port", |s| s.port.clone()),

@@ -11,7 +11,7 @@ use crate::judge::quantity::Quantity;
 use crate::judge::summary::{Group, Status};
 use crate::statistics::order;
 use crate::stream::histogram::Histogram;
-use crate::stream::run::{Outcome, Replicate, Run, Statistic, Unit};
+use crate::stream::run::{Entry, Outcome, Replicate, Run, Statistic, Unit};
 
 impl Replicate {
     /// A figure of this replicate, in ticks per operation. If a batch has more than one operation,
@@ -118,6 +118,8 @@ pub struct MetricFigures {
     pub exact: Option<Exact>,
     /// Whether the port builds it from other primitives ([`crate::stream::run::Entry::idiom`]).
     pub is_idiom: bool,
+    /// Whether it needs a second CPU.
+    pub needs_two_cpus: bool,
 }
 
 impl MetricFigures {
@@ -160,12 +162,12 @@ impl RunFigures {
     /// The figures of all metrics of a run.
     #[must_use]
     pub fn of(run: &Run) -> Self {
-        let idioms: HashSet<&str> = run
-            .catalog
-            .iter()
-            .filter(|entry| entry.idiom)
-            .map(|entry| entry.metric.as_str())
-            .collect();
+        let of_entries = |has: fn(&Entry) -> bool| -> HashSet<&str> {
+            let entries = run.catalog.iter().filter(|entry| has(entry));
+            entries.map(|entry| entry.metric.as_str()).collect()
+        };
+        let idioms = of_entries(|entry| entry.idiom);
+        let on_two_cpus = of_entries(Entry::needs_two_cpus);
         let tried = run.metrics.iter().filter(|m| !m.replicates.is_empty());
         let metrics = tried.map(|metric| {
             let group = Group::of(run, metric);
@@ -186,6 +188,7 @@ impl RunFigures {
                     histogram: group.ok[0].histogram.clone(),
                 }),
                 is_idiom: idioms.contains(metric.id.as_str()),
+                needs_two_cpus: on_two_cpus.contains(metric.id.as_str()),
             }
         });
         RunFigures {

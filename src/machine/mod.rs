@@ -9,8 +9,10 @@
 
 mod command_line;
 mod control_group;
+pub mod cpus;
 pub mod doctor;
 mod facts;
+pub mod topology;
 
 pub use control_group::MemoryGroup;
 pub use facts::facts;
@@ -19,9 +21,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use command_line::public_command_line;
 use control_group::{read_group, read_quota};
+use topology::{read_places, Place};
 
 /// The capability to use real-time scheduling. Its bit number.
 const CAP_SYS_NICE: u32 = 23;
@@ -100,8 +104,8 @@ pub enum Switch {
 pub struct Cpu {
     /// Its frequency settings.
     pub frequency: Frequency,
-    /// All hardware threads of its core, including itself.
-    pub siblings: Vec<u32>,
+    /// Where it lies.
+    pub place: Place,
     /// Its idle states, shortest exit latency first.
     pub idle: Vec<IdleState>,
     /// How often the core or its package was thermally throttled since boot.
@@ -232,9 +236,11 @@ pub struct Machine {
     pub microcode: Option<String>,
     /// Features of the first CPU.
     pub cpu_flags: BTreeSet<String>,
+    /// CPUs that the machine has.
+    pub present: Vec<u32>,
     /// CPUs that are online.
     pub online: Vec<u32>,
-    /// CPUs this process may use.
+    /// Online CPUs that this process may use.
     pub allowed: Vec<u32>,
     /// CPUs isolated from the scheduler at boot (`isolcpus=`).
     pub isolated: Vec<u32>,
@@ -307,9 +313,11 @@ impl Machine {
             .map(|flags| flags.split_whitespace().map(str::to_owned).collect())
             .unwrap_or_default();
         let online = root.cpu_list("sys/devices/system/cpu/online");
-        let allowed = status
+        let mut allowed = status
             .get("Cpus_allowed_list")
             .map_or_else(Vec::new, parse_cpu_list);
+        allowed.retain(|cpu| online.is_empty() || online.contains(cpu));
+        let mut places = read_places(&root, &allowed, &online);
         let clock_source = root.text(format!("{CLOCK_SOURCE}/current_clocksource"));
         let clock_sources: Vec<String> = root
             .text(format!("{CLOCK_SOURCE}/available_clocksource"))
@@ -329,8 +337,9 @@ impl Machine {
             microcode: cpuinfo.get("microcode").map(str::to_owned),
             cpus: allowed
                 .iter()
-                .map(|&cpu| (cpu, read_cpu(&root, cpu)))
+                .map(|&cpu| (cpu, read_cpu(&root, cpu, places.remove(&cpu))))
                 .collect(),
+            present: root.cpu_list("sys/devices/system/cpu/present"),
             online,
             allowed,
             isolated: root.cpu_list("sys/devices/system/cpu/isolated"),
@@ -400,8 +409,12 @@ impl Root<'_> {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    fn number(&self, path: impl AsRef<Path>) -> Option<u64> {
+    fn integer<T: FromStr>(&self, path: impl AsRef<Path>) -> Option<T> {
         self.text(path)?.parse().ok()
+    }
+
+    fn number(&self, path: impl AsRef<Path>) -> Option<u64> {
+        self.integer(path)
     }
 
     fn cpu_list(&self, path: &str) -> Vec<u32> {
@@ -581,7 +594,7 @@ fn read_identity(cpuinfo: &KeyValues) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-fn read_cpu(root: &Root, number: u32) -> Cpu {
+fn read_cpu(root: &Root, number: u32, place: Option<Place>) -> Cpu {
     let cpu = format!("sys/devices/system/cpu/cpu{number}");
     let frequency = Frequency {
         governor: root.text(format!("{cpu}/cpufreq/scaling_governor")),
@@ -597,7 +610,7 @@ fn read_cpu(root: &Root, number: u32) -> Cpu {
         .reduce(|a, b| a + b);
     Cpu {
         frequency,
-        siblings: root.cpu_list(&format!("{cpu}/topology/thread_siblings_list")),
+        place: place.unwrap_or_default(),
         idle: read_idle_states(root, &format!("{cpu}/cpuidle")),
         throttled,
     }

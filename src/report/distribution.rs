@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use super::grouped;
 use super::problems::{problems, write_problem};
+use super::provenance::two_cpus;
 use super::row::{beside, place, NO_OBJECT, UNAVAILABLE};
 use super::style::{block, painted_lines, BarStyle, Ink, Style, GAP, INDENT};
 use crate::base::number::plural;
@@ -13,7 +14,7 @@ use crate::base::number::{self, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
 use crate::judge::quantity::Quantity;
 use crate::judge::summary::{summarise, Status, Summary};
-use crate::stream::run::{Metric, Outcome, Proof, Run, Unit, PICOSECONDS};
+use crate::stream::run::{Entry, Metric, Outcome, Proof, Run, Unit, PICOSECONDS};
 
 /// One metric in detail: what it measures, the distribution of its samples, the figures of its
 /// replicates and its proofs.
@@ -34,6 +35,10 @@ pub fn render(run: &Run, id: &str, style: &Style) -> Result<String, String> {
     let mut out = style.paint(Ink::Bold, &plain(id));
     out.push('\n');
     write_description(&mut out, &summary, *style);
+    let needs_two = |entry: &Entry| entry.needs_two_cpus();
+    if let Some(cpus) = two_cpus(run).filter(|_| summary.entry.as_ref().is_some_and(needs_two)) {
+        write_line(&mut out, "CPUs", &plain(&cpus), *style);
+    }
     if summary.status == Status::Ok {
         out.push('\n');
         Bars::of(metric, &summary).write(&mut out, *style);

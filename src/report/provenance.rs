@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::base::number::{self, plural};
 use crate::judge::summary::Summary;
+use crate::machine::cpus::{CORE_TYPE, RELATION};
 use crate::stream::run::{
     Fact, Metric, Outcome, Replicate, Run, Session, Unit, IMPORTED, PICOSECONDS,
 };
@@ -223,6 +224,9 @@ fn agent(run: &Run) -> Vec<String> {
         [Some(cpu)] => parts.push(format!("pinned to CPU {cpu}")),
         _ => parts.push("on different CPUs".to_owned()),
     }
+    let core_type = Fact::value_in(&run.host, CORE_TYPE);
+    parts.extend(core_type.map(|core_type| format!("core of type {core_type}")));
+    parts.extend(two_cpus(run));
     let realtime = run.sessions.iter().filter(|s| s.realtime).count();
     parts.push(if realtime == run.sessions.len() {
         "real-time priority".to_owned()
@@ -239,6 +243,13 @@ fn agent(run: &Run) -> Vec<String> {
     parts.extend(session_fact(run, "compiler").map(|compiler| format!("built by {compiler}")));
     parts.extend(session_fact(run, "flags").map(str::to_owned));
     parts
+}
+
+/// The second CPU and how it is related to the measured one.
+pub(crate) fn two_cpus(run: &Run) -> Option<String> {
+    let relation = Fact::value_in(&run.host, RELATION)?;
+    let other = session_fact(run, "other_cpu")?;
+    Some(format!("second CPU {other}: {relation}"))
 }
 
 fn replicates(run: &Run) -> Vec<String> {

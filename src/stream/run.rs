@@ -162,6 +162,14 @@ pub struct Entry {
     pub via: String,
 }
 
+impl Entry {
+    /// Whether its case needs a second CPU.
+    #[must_use]
+    pub fn needs_two_cpus(&self) -> bool {
+        self.needs.iter().any(|need| need == "smp")
+    }
+}
+
 /// A session: one process or one boot of the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {

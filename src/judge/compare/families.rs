@@ -281,8 +281,12 @@ impl Comparer<'_> {
         if self.conditions == Conditions::Across {
             return None;
         }
-        let matters =
-            |d: &&Difference| base.unit != Unit::Instructions || d.kind != ConditionKind::Machine;
+        let is_time = base.unit != Unit::Instructions;
+        let matters = |d: &&Difference| match d.kind {
+            ConditionKind::Machine => is_time,
+            ConditionKind::TwoCpus => is_time && (base.needs_two_cpus || new.needs_two_cpus),
+            ConditionKind::Configuration | ConditionKind::Setting => true,
+        };
         let reasons = reasons(self.differences.iter().filter(matters));
         (!reasons.is_empty()).then_some(reasons)
     }

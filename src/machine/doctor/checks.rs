@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use super::{Finding, Level, Probes, Realtime, AGENT_PRIORITY};
 use crate::base::number;
+use crate::machine::cpus::{default_other, relation as relation_of, MeasuredCpus};
+use crate::machine::topology::Relation;
 use crate::machine::{format_cpu_list, Limit, Machine, Switch};
 
 /// Other work that uses more than this share of a CPU is visible in the numbers.
@@ -38,6 +40,8 @@ pub fn examine(machine: &Machine, probes: &Probes) -> Vec<Finding> {
     heat(&mut findings, machine);
     smt(&mut findings, machine, probes);
     allowed_cpus(&mut findings, machine);
+    second_cpu(&mut findings, machine);
+    core_type(&mut findings, machine);
     isolation(&mut findings, machine);
     idle_states(&mut findings, machine);
     clock_source(&mut findings, machine);
@@ -468,13 +472,14 @@ fn smt(findings: &mut Findings, machine: &Machine, probes: &Probes) {
         return;
     };
     let others: Vec<u32> = cpu
+        .place
         .siblings
         .iter()
         .copied()
         .filter(|&sibling| sibling != measured)
         .collect();
     let Some(&first) = others.first() else {
-        if !cpu.siblings.is_empty() {
+        if !cpu.place.siblings.is_empty() {
             let seen = if machine.hypervisor.is_some() {
                 ", as far as the hypervisor reveals"
             } else {
@@ -527,6 +532,57 @@ fn allowed_cpus(findings: &mut Findings, machine: &Machine) {
                 .then(|| format!("taskset -p -c {} $$", format_cpu_list(&machine.online))),
         );
     }
+}
+
+/// Says on which cores the second CPU and the measured one are.
+fn second_cpu(findings: &mut Findings, machine: &Machine) {
+    let topic = "second CPU";
+    let Ok(Some(chosen)) = MeasuredCpus::choose(machine, None) else {
+        return;
+    };
+    let Some((other, relation)) = chosen.other.zip(chosen.relation(machine)) else {
+        return;
+    };
+    let what = format!(
+        "Cases that need a second CPU use CPU {other} beside CPU {}: {relation}.",
+        chosen.cpu
+    );
+    if matches!(relation, Relation::Cache(_)) {
+        findings.good(topic, what);
+        return;
+    }
+    let nearer = machine.allowed.iter().rev().find_map(|&cpu| {
+        let other = default_other(machine, cpu)?;
+        let is_near = matches!(relation_of(machine, cpu, other)?, Relation::Cache(_));
+        is_near.then_some((cpu, other))
+    });
+    findings.add(
+        topic,
+        Level::Note,
+        what,
+        "Threads of one core compete for it, and threads without a common cache exchange data \
+         through memory. Such wake-ups cost more or less than those between two cores that share \
+         a cache, and are never compared with them.",
+        nearer.map(|(cpu, other)| format!("kernmark run --cpu {cpu},{other}")),
+    );
+}
+
+/// On a processor with several types of cores, says which one is measured.
+fn core_type(findings: &mut Findings, machine: &Machine) {
+    let Some(measured) = machine.measured_cpu() else {
+        return;
+    };
+    let of = |cpu: u32| machine.cpus.get(&cpu)?.place.core_type.as_deref();
+    let Some(kind) = of(measured) else { return };
+    let mut allowed = machine.allowed.iter().rev().copied();
+    let other = allowed.find_map(|cpu| Some((cpu, of(cpu).filter(|other| *other != kind)?)));
+    findings.add(
+        "core type",
+        Level::Note,
+        format!("This processor has several types of cores; the measured CPU {measured} is of type {kind}."),
+        "A number holds for this type of core only.",
+        other.map(|(cpu, other)| format!("kernmark run --cpu {cpu} measures type {other}")),
+    );
 }
 
 fn isolation(findings: &mut Findings, machine: &Machine) {
