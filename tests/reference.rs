@@ -547,7 +547,7 @@ fn kernel_port(scratch_name: &str) -> Run {
 #[test]
 fn aliases_name_metrics_that_are_measured_in_kernel_mode() {
     if cfg!(not(target_arch = "x86_64")) {
-        skipped("aliases of linux-vm", "its port knows x86-64 only");
+        skipped("aliases of linux-vm", "they name a register of x86-64");
         return;
     }
     let run = kernel_port("linux-kernel-aliases");
@@ -575,10 +575,6 @@ fn aliases_name_metrics_that_are_measured_in_kernel_mode() {
 /// `linux-vm` measures every part of a composition that is given for it.
 #[test]
 fn parts_of_costs_are_measured_in_kernel_mode() {
-    if cfg!(not(target_arch = "x86_64")) {
-        skipped("compositions of linux-vm", "its port knows x86-64 only");
-        return;
-    }
     let run = kernel_port("linux-kernel-parts");
     let all = explain::compositions().unwrap();
     let measured: BTreeSet<&str> = run

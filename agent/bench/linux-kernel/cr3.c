@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "linux-kernel.h"
 
-#ifdef __KERNEL__
+#if defined(__KERNEL__) && defined(__x86_64__)
 #include <linux/irqflags.h>
 
 #include <asm/special_insns.h>
@@ -32,7 +32,7 @@ KM_TABLE(cr3) = {
 		.about = "Write the same page table address again, which "
 			 "flushes all non-global TLB entries.",
 		.via = "mov to cr3",
-		.role = { { IN_KERNEL(write_same), KM_LOW, 0 } },
+		.role = { { IN_X86_64_KERNEL(write_same), KM_LOW, 0 } },
 		.span = {
 			{ .name = "write", .between = "one write" },
 			{ .name = "write.twice", .between = "two writes, one "

@@ -23,8 +23,8 @@ enum call {
 	CALL_EVENTS_SET,
 	CALL_IRQ_WAIT, CALL_IRQ_ARM, CALL_IRQ_ATTACH, CALL_IRQ_DETACH,
 	/*
-	 * Returns the TSC's frequency in kHz; 0 if the kernel does not use it
-	 * as a clock; -EOPNOTSUPP on a machine that cannot be measured.
+	 * Returns the counter's frequency in kHz; 0 if the kernel does not use
+	 * it as a clock; -EOPNOTSUPP on a machine that cannot be measured.
 	 */
 	CALL_KHZ,
 	/*

@@ -11,7 +11,9 @@
 #include <linux/module.h>
 #include <linux/vmalloc.h>
 
+#ifdef CONFIG_X86
 #include <asm/tsc.h>
+#endif
 
 #include "call.h"
 #include "shared.h"
@@ -428,12 +430,20 @@ static long take_seat(uint32_t number)
 	return enter(s);
 }
 
+#ifdef CONFIG_X86
 static long khz(void)
 {
 	if (boot_cpu_has(X86_FEATURE_XENPV))
 		return -EOPNOTSUPP;
 	return check_tsc_unstable() ? 0 : tsc_khz;
 }
+#else
+/* The counter's rate is constant, and the kernel's clock is always this counter. */
+static long khz(void)
+{
+	return read_sysreg(cntfrq_el0) / 1000;
+}
+#endif
 
 static long call(struct file *file, unsigned int number, unsigned long argument)
 {

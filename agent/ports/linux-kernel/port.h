@@ -14,10 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifndef __x86_64__
-#error "this port supports x86-64 only"
-#endif
-
 typedef uint64_t port_ticks;
 
 #define PORT_HAS (KM_THREADS | KM_PRIORITY | KM_SEMAPHORE | KM_MUTEX | \
@@ -29,12 +25,17 @@ typedef uint64_t port_ticks;
 /* Locks that one thread holds at the same time: lockdep has room for 48. */
 #define PORT_OBJECTS 32
 
-#define PORT_CLOCK "tsc"
-
 /*
- * Earlier instructions have finished and later ones have not started, so a
- * stamp separates what comes before it from what comes after.
+ * The CPU's counter. Earlier instructions have finished and later ones have not
+ * started, so a stamp separates what comes before it from what comes after.
+ * PORT_COUNTED_HZ is its rate in an emulator that counts instructions. A
+ * benchmark of another architecture's register is skipped.
  */
+#if defined(__x86_64__)
+#define PORT_CLOCK "tsc"
+#define PORT_COUNTED_HZ 1000000000
+#define PORT_FOREIGN "AArch64"
+#define PORT_FOREIGN_REGISTER "ttbr0"
 KM_INLINE port_ticks port_now(void)
 {
 	uint32_t low, high;
@@ -43,6 +44,22 @@ KM_INLINE port_ticks port_now(void)
 			 : "=a"(low), "=d"(high) : : "memory");
 	return (port_ticks)high << 32 | low;
 }
+#elif defined(__aarch64__)
+#define PORT_CLOCK "cntvct"
+#define PORT_COUNTED_HZ 62500000
+#define PORT_FOREIGN "x86-64"
+#define PORT_FOREIGN_REGISTER "cr3"
+KM_INLINE port_ticks port_now(void)
+{
+	port_ticks t;
+
+	__asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb"
+			 : "=r"(t) : : "memory");
+	return t;
+}
+#else
+#error "this port supports x86-64 and AArch64"
+#endif
 
 /*
  * A part has two km_run, one for the kernel and, right after it, one for the

@@ -361,6 +361,8 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 	if (b->needs & KM_CONDVAR && b->role[0].flags & KM_EACH && preempt_rt())
 		return "with PREEMPT_RT, a broadcast lets each thread run "
 		       "before it wakes the next";
+	if (!strcmp(b->object, PORT_FOREIGN_REGISTER))
+		return "only " PORT_FOREIGN " has this register";
 	if (strstr(b->span[0].name, "recursive"))
 		return "the kernel has no recursive mutex";
 	if (user && b->needs & KM_IRQ_LOCK)
@@ -452,10 +454,11 @@ static void claim_clock(void)
 				    "measured: its page tables and interrupts "
 				    "are calls to Xen");
 	if (khz <= 0 && !port.counts)
-		die("the TSC", "the kernel does not use it as a clock on this "
-			       "machine: see dmesg for \"tsc\"");
+		die(PORT_CLOCK, "the kernel does not use this counter as a "
+				"clock on this machine: see dmesg for "
+				"\"" PORT_CLOCK "\"");
 	/* An emulator's ticks and instructions follow its own time. */
-	port.hz = port.counts ? 1000000000 : (port_ticks)khz * 1000;
+	port.hz = port.counts ? PORT_COUNTED_HZ : (port_ticks)khz * 1000;
 }
 
 static void claim_priority(void)

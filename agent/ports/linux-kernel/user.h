@@ -35,14 +35,26 @@ KM_INLINE void *port_object(uint64_t distance)
 /* The ioctl, without the C library's wrapper. */
 KM_INLINE long port_call(enum call number, const void *object, uint64_t value)
 {
+	uint64_t argument = port_distance(object) | value << 32;
+#ifdef __x86_64__
 	long result;
 
 	__asm__ volatile("syscall"
 			 : "=a"(result)
 			 : "a"((long)SYS_ioctl), "D"((long)port_device),
-			   "S"((long)number), "d"(port_distance(object) | value << 32)
+			   "S"((long)number), "d"(argument)
 			 : "rcx", "r11", "memory");
 	return result;
+#else
+	register long x0 __asm__("x0") = port_device;
+	register long x1 __asm__("x1") = number;
+	register uint64_t x2 __asm__("x2") = argument;
+	register long x8 __asm__("x8") = SYS_ioctl;
+
+	__asm__ volatile("svc #0"
+			 : "+r"(x0) : "r"(x1), "r"(x2), "r"(x8) : "memory");
+	return x0;
+#endif
 }
 
 /* An operation. It only fails if the thread is killed. */
