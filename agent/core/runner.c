@@ -80,6 +80,12 @@ static uint32_t stamp_count(const struct km_bench *b)
 	return last + 1;
 }
 
+/* Whether threads run in either mode. */
+static bool has_both_modes(void)
+{
+	return (PORT_HAS & KM_KERNEL) != 0 && (PORT_HAS & KM_USER) != 0;
+}
+
 /* The lowest set of roles in user mode that this port can run, one bit each. */
 static uint32_t user_first(void)
 {
@@ -118,8 +124,7 @@ static void case_next(struct km_case *c)
 {
 	uint32_t all = (1u << role_count(c->bench)) - 1;
 
-	if ((PORT_HAS & KM_KERNEL) && (PORT_HAS & KM_USER) &&
-	    names_modes(c->bench) && c->user < all) {
+	if (has_both_modes() && names_modes(c->bench) && c->user < all) {
 		c->user++;
 		return;
 	}

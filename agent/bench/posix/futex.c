@@ -153,7 +153,7 @@ static void waker(struct km_run *r)
 		stamp(r, 1);
 		port_yield();
 		stamp(r, 2);
-		check(r, woken == r->argument);
+		check(r, woken == (long)r->argument);
 		record(r);
 	}
 	__atomic_add_fetch(&round_number, 1, __ATOMIC_RELEASE);

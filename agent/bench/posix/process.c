@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -20,22 +21,51 @@ static const unsigned char code[] = {
 	0x31, 0xff,			/* xor %edi, %edi */
 	0x0f, 0x05,			/* syscall */
 #define MACHINE EM_X86_64
+#elif defined(__i386__)
+	0xb8, 0x01, 0x00, 0x00, 0x00,	/* mov $1, %eax */
+	0x31, 0xdb,			/* xor %ebx, %ebx */
+	0xcd, 0x80,			/* int $0x80 */
+#define MACHINE EM_386
 #elif defined(__aarch64__)
 	0xa8, 0x0b, 0x80, 0xd2,		/* mov x8, #93 */
 	0x00, 0x00, 0x80, 0xd2,		/* mov x0, #0 */
 	0x01, 0x00, 0x00, 0xd4,		/* svc #0 */
 #define MACHINE EM_AARCH64
+#elif defined(__ARM_EABI__)
+	0x01, 0x70, 0xa0, 0xe3,		/* mov r7, #1 */
+	0x00, 0x00, 0xa0, 0xe3,		/* mov r0, #0 */
+	0x00, 0x00, 0x00, 0xef,		/* svc #0 */
+#define MACHINE EM_ARM
+#elif defined(__riscv)
+	0x93, 0x08, 0xd0, 0x05,		/* li a7, 93 */
+	0x13, 0x05, 0x00, 0x00,		/* li a0, 0 */
+	0x73, 0x00, 0x00, 0x00,		/* ecall */
+#define MACHINE EM_RISCV
+#elif defined(__s390x__)
+	0xa7, 0x19, 0x00, 0x01,		/* lghi %r1, 1 */
+	0xa7, 0x29, 0x00, 0x00,		/* lghi %r2, 0 */
+	0x0a, 0x00,			/* svc 0 */
+#define MACHINE EM_S390
 #else
 	0,
 #define MACHINE EM_NONE
 #endif
 };
 
+#ifdef __ARM_EABI__
+#define MACHINE_FLAGS EF_ARM_EABI_VER5
+#else
+#define MACHINE_FLAGS 0
+#endif
+
 #define LOADED_AT 0x400000
+#define CLASS (sizeof(ElfW(Addr)) == 8 ? ELFCLASS64 : ELFCLASS32)
+#define BYTE_ORDER_HERE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? \
+			 ELFDATA2LSB : ELFDATA2MSB)
 
 struct program {
-	Elf64_Ehdr file;
-	Elf64_Phdr segment;
+	ElfW(Ehdr) file;
+	ElfW(Phdr) segment;
 	unsigned char code[sizeof(code)];
 };
 
@@ -83,15 +113,16 @@ static const char *make_program(struct km_run *r)
 	struct program p = {
 		.file = {
 			.e_ident = {
-				ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
-				ELFDATA2LSB, EV_CURRENT,
+				ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, CLASS,
+				BYTE_ORDER_HERE, EV_CURRENT,
 			},
 			.e_type = ET_EXEC, .e_machine = MACHINE,
 			.e_version = EV_CURRENT,
 			.e_entry = LOADED_AT + offsetof(struct program, code),
 			.e_phoff = offsetof(struct program, segment),
-			.e_ehsize = sizeof(Elf64_Ehdr),
-			.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
+			.e_flags = MACHINE_FLAGS,
+			.e_ehsize = sizeof(p.file),
+			.e_phentsize = sizeof(p.segment), .e_phnum = 1,
 		},
 		.segment = {
 			.p_type = PT_LOAD, .p_flags = PF_R | PF_X,

@@ -5,6 +5,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/*
+ * The call that fills a struct timespec. Where a long has 32 bits, the kernel has
+ * one for each size of time_t, and a C library may define one of them only.
+ */
+#ifndef SYS_clock_gettime64
+#define SYS_clock_gettime64 SYS_clock_gettime
+#endif
+#ifndef SYS_clock_gettime
+#define SYS_clock_gettime SYS_clock_gettime64
+#endif
+#define GET_TIME (sizeof(time_t) > sizeof(long) ? SYS_clock_gettime64 : \
+						   SYS_clock_gettime)
+
 static bool before(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec < b->tv_sec ||
@@ -46,7 +59,7 @@ by_kernel(struct km_run *r, clockid_t clock)
 
 		stamp(r, 0);
 		for_each_repeat(r)
-			right &= !syscall(SYS_clock_gettime, clock, &t);
+			right &= !syscall(GET_TIME, clock, &t);
 		stamp(r, 1);
 		check_clock(r, right, &last, &t);
 		record(r);
@@ -99,7 +112,7 @@ static void utc_syscall(struct km_run *r)
 
 		stamp(r, 0);
 		for_each_repeat(r)
-			right &= !syscall(SYS_clock_gettime, CLOCK_REALTIME, &t);
+			right &= !syscall(GET_TIME, CLOCK_REALTIME, &t);
 		stamp(r, 1);
 		check(r, right);
 		record(r);

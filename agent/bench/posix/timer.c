@@ -119,14 +119,14 @@ static struct instant now(void)
  * Converts a deadline between two instants to ticks. Both clocks are read
  * before and after it. So neither the calibrated frequency nor a correction of
  * the kernel's clock matters: the error is half of a reading of both clocks,
- * tens of nanoseconds.
+ * tens of nanoseconds. The deadline is at most a millisecond away, so the
+ * product fits into 64 bits.
  */
 static port_ticks ticks_at(uint64_t deadline, const struct instant *from,
 			   const struct instant *to)
 {
-	return from->ticks +
-	       (port_ticks)((unsigned __int128)(to->ticks - from->ticks) *
-			    (deadline - from->ns) / (to->ns - from->ns));
+	return from->ticks + (to->ticks - from->ticks) *
+			     (deadline - from->ns) / (to->ns - from->ns);
 }
 
 /*

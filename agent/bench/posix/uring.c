@@ -97,7 +97,7 @@ KM_INLINE bool submit(uint32_t n, uint64_t number)
 		ring.entry[(tail + i) % ENTRIES].user_data = number + i;
 	__atomic_store_n(ring.sent, tail + n, __ATOMIC_RELEASE);
 	if (syscall(SYS_io_uring_enter, ring.fd, n, n, IORING_ENTER_GETEVENTS,
-		    NULL, 0) != n ||
+		    NULL, 0) != (long)n ||
 	    __atomic_load_n(ring.done, __ATOMIC_ACQUIRE) - head != n)
 		return false;
 	/* There are twice as many results as entries. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Sets of CPUs. A cpu_set_t has room for 1024 CPUs, and the kernel of a larger
- * machine refuses to fill it. Needs _GNU_SOURCE.
+ * machine refuses to fill it. CPU_SETSIZE is 1024 or, in musl, the bytes that
+ * these take. Needs _GNU_SOURCE.
  */
 #ifndef CPUS_H
 #define CPUS_H
@@ -14,7 +15,7 @@
 #define CPUS_MOST 65536
 
 struct cpus {
-	cpu_set_t part[CPUS_MOST / CPU_SETSIZE];
+	cpu_set_t part[CPUS_MOST / (8 * sizeof(cpu_set_t))];
 };
 
 /* Gets the CPUs that a thread may run on. Thread 0 is the calling one. */

@@ -111,6 +111,24 @@ static int policy(enum km_priority priority)
 	return priority == KM_SLICED ? SCHED_RR : SCHED_FIFO;
 }
 
+/*
+ * The kernel's own calls for the calling thread. The sched_ functions of musl
+ * fail with ENOSYS, and pthread_getschedparam of glibc need not ask the kernel.
+ */
+static bool set_scheduler(int to, const struct sched_param *p)
+{
+	return !syscall(SYS_sched_setscheduler, 0, to, p);
+}
+
+static bool is_scheduled(int as, const struct sched_param *wanted)
+{
+	struct sched_param p;
+
+	return syscall(SYS_sched_getscheduler, 0) == as &&
+	       !syscall(SYS_sched_getparam, 0, &p) &&
+	       p.sched_priority == wanted->sched_priority;
+}
+
 static int seat_cpu(const struct seat *s)
 {
 	return s->thread->role->flags & KM_OTHER_CPU ? port.other : port.cpu;
@@ -120,15 +138,12 @@ static int seat_cpu(const struct seat *s)
 static void inspect(const struct seat *s, struct km_counts *c)
 {
 	enum km_priority priority = s->thread->role->priority;
+	struct sched_param p = parameter(priority);
 	int cpu = seat_cpu(s);
-	struct sched_param p;
 
 	if (!cpus_pinned(0, cpu) || sched_getcpu() != cpu)
 		c->strayed++;
-	if (port.realtime &&
-	    (sched_getscheduler(0) != policy(priority) ||
-	     sched_getparam(0, &p) ||
-	     p.sched_priority != parameter(priority).sched_priority))
+	if (port.realtime && !is_scheduled(policy(priority), &p))
 		c->demoted++;
 }
 
@@ -194,7 +209,7 @@ static _Noreturn void be_process(struct seat *s, pid_t parent)
 		_exit(1);
 	if (!cpus_pin(0, seat_cpu(s)) ||
 	    (port.realtime &&
-	     sched_setscheduler(0, policy(s->thread->role->priority), &p)))
+	     !set_scheduler(policy(s->thread->role->priority), &p)))
 		_exit(1);
 	take_seat(s);
 	_exit(0);
@@ -211,7 +226,6 @@ static int start_thread(struct seat *s)
 	pthread_attr_init(&attr);
 	pthread_attr_setstack(&attr, port.stacks + (size_t)s->number * STACK_SIZE,
 			      STACK_SIZE);
-	pthread_attr_setaffinity_np(&attr, sizeof(only), only.part);
 	if (port.realtime) {
 		pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
 		pthread_attr_setschedpolicy(&attr, policy(s->thread->role->priority));
@@ -219,7 +233,8 @@ static int start_thread(struct seat *s)
 	}
 	wrong = pthread_create(&s->id, &attr, take_seat, s);
 	pthread_attr_destroy(&attr);
-	return wrong;
+	/* The gate is closed until all are pinned. musl has no attribute for it. */
+	return wrong ? wrong : pthread_setaffinity_np(s->id, sizeof(only), only.part);
 }
 
 static const char *start(struct seat *s)
@@ -535,8 +550,11 @@ static port_ticks measure_hz(void)
 	}
 	if (tick[1] == tick[0])
 		return 1000000000u;
-	return (port_ticks)((unsigned __int128)(tick[1] - tick[0]) *
-			    1000000000u / (ns[1] - ns[0]));
+	/* Seconds between the two ends still fit into 64 bits. */
+	tick[1] -= tick[0];
+	ns[1] -= ns[0];
+	return tick[1] / ns[1] * 1000000000u +
+	       tick[1] % ns[1] * 1000000000u / ns[1];
 }
 
 /* Everything is in memory before anything is timed. */
@@ -601,7 +619,7 @@ static void claim_priority(const struct arguments *a)
 		return;
 	/* Without this limit, a runaway thread would keep the CPU. */
 	port.realtime = !setrlimit(RLIMIT_RTTIME, &fuse) &&
-			!sched_setscheduler(0, SCHED_FIFO, &p);
+			set_scheduler(SCHED_FIFO, &p);
 	port.realtime_errno = port.realtime ? 0 : errno;
 }
 

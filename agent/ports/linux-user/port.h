@@ -27,8 +27,11 @@ typedef uint64_t port_ticks;
 /*
  * The CPU's counter. Earlier instructions have finished and later ones have not
  * started, so a stamp separates what comes before it from what comes after.
+ * RISC-V promises this of loads and stores only: a fence orders them with the
+ * counter, which it regards as a device that is read. Where user mode has no
+ * counter for certain, the kernel's clock takes its place.
  */
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 #define PORT_CLOCK "tsc"
 KM_INLINE port_ticks port_now(void)
 {
@@ -45,6 +48,16 @@ KM_INLINE port_ticks port_now(void)
 	port_ticks t;
 
 	__asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb"
+			 : "=r"(t) : : "memory");
+	return t;
+}
+#elif defined(__riscv) && __riscv_xlen == 64
+#define PORT_CLOCK "time"
+KM_INLINE port_ticks port_now(void)
+{
+	port_ticks t;
+
+	__asm__ volatile("fence iorw, i\n\trdtime %0\n\tfence i, iorw"
 			 : "=r"(t) : : "memory");
 	return t;
 }

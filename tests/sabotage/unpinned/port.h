@@ -15,7 +15,8 @@ static inline int sabotage_ignored(const void *wish)
 }
 
 #define sched_setaffinity(thread, size, set) ((void)(thread), sabotage_ignored(set))
-#define pthread_attr_setaffinity_np(attr, size, set) sabotage_ignored(set)
+#define pthread_setaffinity_np(thread, size, set) \
+	((void)(thread), sabotage_ignored(set))
 
 #include_next "port.h"
 
