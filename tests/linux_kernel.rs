@@ -102,6 +102,7 @@ fn two_boots_are_identical_and_all_proofs_hold() {
         "this port has no abort",
         "only AArch64 has this register",
         "privileged only: ",
+        "user threads only: ",
     ];
     let mut measured = 0;
     for metric in &run.metrics {
@@ -125,6 +126,15 @@ fn two_boots_are_identical_and_all_proofs_hold() {
     // A wake-up switches the context; a give without waiters does not.
     assert!(wake("k_to_k") > 10.0 * value("semaphore.give.immediate.kernel"));
     assert!(value("clock.read") < 100.0);
+    // The way in and the way out add up to the whole call, but for one stamp.
+    for call in ["lseek", "ioctl", "read", "write"] {
+        let part = |part: &str| value(&format!("syscall.{part}.{call}.user"));
+        let over = part("enter") + part("exit") - part("null");
+        assert!(
+            (0.0..=value("clock.read")).contains(&over),
+            "{call}: {over}"
+        );
+    }
 }
 
 /// Measures with the sabotaged port in this folder of `tests/sabotage`.

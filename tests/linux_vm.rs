@@ -148,7 +148,16 @@ fn two_boots_are_identical_and_match_the_golden_values() {
         return;
     }
     let bed = Bed::new();
-    let families = ["semaphore", "mutex", "fifo.put", "spinlock", "isr", "cr3"];
+    let families = [
+        "semaphore",
+        "mutex",
+        "fifo.put",
+        "spinlock",
+        "isr",
+        "cr3",
+        "syscall",
+        "copy",
+    ];
     let arguments = ["run", "--on", VM, "--samples", "200", "-o", "run.km"];
     let seen = bed.run(&[&arguments[..], &families].concat());
     seen.expect(0, "identical in every sample", "saved: ");

@@ -236,7 +236,7 @@ static const struct {
 	{ KM_PRIVATE_HEAP, "private_heap" },
 	{ KM_CONDVAR_TIMEOUT, "condvar_timeout" },
 	{ KM_HANDLER, "handler" },	{ KM_IRQ_LOCK, "irq_lock" },
-	{ KM_IPI, "ipi" },
+	{ KM_IPI, "ipi" },		{ KM_USER, "user" },
 };
 
 #define NEEDS_MAX 128

@@ -41,6 +41,11 @@ enum call {
 	 * -ECANCELED if it will not run.
 	 */
 	CALL_ENTER,
+	/*
+	 * Returns a file descriptor of the calling process (crossing.c). Its
+	 * ioctl, read, write and lseek take stamps if the value is not 0.
+	 */
+	CALL_CROSSING,
 	/* A user thread's body has ended. */
 	CALL_LEAVE,
 	/* Returns the context switches of all threads of the part so far. */

@@ -44,6 +44,9 @@ void kernel_failed(const char *why);
 #define kernel_own_class(lock) \
 	lockdep_set_class(lock, (struct lock_class_key *)(lock))
 
+/* Returns a file for CALL_CROSSING, or an error. */
+int kernel_crossing_file(bool stamped);
+
 /* Never called, thanks to port_lacks(). */
 KM_INLINE int port_thread_create(struct port_thread *t,
 				     void (*body)(struct km_run *r),

@@ -285,6 +285,11 @@ void kernel_failed(const char *why)
 		strscpy(port_shared.wrong, why, sizeof(port_shared.wrong));
 }
 
+void user_only(struct km_run *r)
+{
+	kernel_failed("this benchmark runs in user mode only");
+}
+
 /* Sets up the part as the kernel's threads see it. */
 static void view(void)
 {
@@ -510,6 +515,8 @@ static long call(struct file *file, unsigned int number, unsigned long argument)
 		       -EINVAL;
 	case CALL_ENTER:
 		return take_seat(value);
+	case CALL_CROSSING:
+		return kernel_crossing_file(value);
 	case CALL_LEAVE:
 		leave();
 		return 0;

@@ -154,6 +154,16 @@ struct port_events {
 	PORT_ROOM(192);
 };
 
+/* Maximum number of bytes that a system call copies. */
+#define PORT_CROSSING_BYTES 65536
+
+/* When the module's function in a file operation began and ended. */
+struct port_crossing {
+	port_ticks in, out;
+};
+
+extern volatile struct port_crossing port_crossing;
+
 #ifdef __KERNEL__
 #include "kernel.h"
 #else

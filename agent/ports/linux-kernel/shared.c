@@ -4,6 +4,7 @@
 #include "shared.h"
 
 struct port_shared port_shared;
+volatile struct port_crossing port_crossing;
 
 const struct km_bench *const port_tables[] = {
 	KM_PORTABLE(KM_LISTED) KM_INTERRUPTS(KM_LISTED)

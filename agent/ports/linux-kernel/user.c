@@ -365,6 +365,9 @@ const char *port_lacks(const struct km_bench *b, uint32_t user)
 		return "only " PORT_FOREIGN " has this register";
 	if (strstr(b->span[0].name, "recursive"))
 		return "the kernel has no recursive mutex";
+	if (!user && b->needs & KM_USER)
+		return "user threads only: a kernel thread does not cross into "
+		       "the kernel";
 	if (user && b->needs & KM_IRQ_LOCK)
 		return "privileged only: a user thread cannot lock interrupts";
 	if (b->needs & KM_HANDLER && user >> b->span[0].from & 1)

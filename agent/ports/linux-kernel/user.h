@@ -32,29 +32,34 @@ KM_INLINE void *port_object(uint64_t distance)
 	return port_shared_start + distance;
 }
 
-/* The ioctl, without the C library's wrapper. */
-KM_INLINE long port_call(enum call number, const void *object, uint64_t value)
+/* A system call, without the C library's wrapper. */
+KM_INLINE long port_system_call(long number, long first, long second, long third)
 {
-	uint64_t argument = port_distance(object) | value << 32;
 #ifdef __x86_64__
 	long result;
 
 	__asm__ volatile("syscall"
 			 : "=a"(result)
-			 : "a"((long)SYS_ioctl), "D"((long)port_device),
-			   "S"((long)number), "d"(argument)
+			 : "a"(number), "D"(first), "S"(second), "d"(third)
 			 : "rcx", "r11", "memory");
 	return result;
 #else
-	register long x0 __asm__("x0") = port_device;
-	register long x1 __asm__("x1") = number;
-	register uint64_t x2 __asm__("x2") = argument;
-	register long x8 __asm__("x8") = SYS_ioctl;
+	register long x0 __asm__("x0") = first;
+	register long x1 __asm__("x1") = second;
+	register long x2 __asm__("x2") = third;
+	register long x8 __asm__("x8") = number;
 
 	__asm__ volatile("svc #0"
 			 : "+r"(x0) : "r"(x1), "r"(x2), "r"(x8) : "memory");
 	return x0;
 #endif
+}
+
+/* The ioctl. */
+KM_INLINE long port_call(enum call number, const void *object, uint64_t value)
+{
+	return port_system_call(SYS_ioctl, port_device, number,
+				(long)(port_distance(object) | value << 32));
 }
 
 /* An operation. It only fails if the thread is killed. */
@@ -66,6 +71,12 @@ KM_INLINE uint64_t port_operate(enum call number, const void *object,
 	if (__builtin_expect(result < 0, 0))
 		port_call_failed();
 	return (uint64_t)result;
+}
+
+/* A file for crossings; with stamps, its operations fill in port_crossing. */
+KM_INLINE int port_crossing_file(bool stamped)
+{
+	return (int)port_operate(CALL_CROSSING, port_shared_start, stamped);
 }
 
 /* The module sets up the benchmarks. */
