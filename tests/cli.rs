@@ -242,7 +242,36 @@ fn run_is_measured_saved_and_shown_again() {
     assert!(saved.starts_with("@km1 0 host name=tool | kernmark "));
     assert!(saved.contains("host name=seed | 7 *"));
     assert!(!saved.contains("name=host_name"));
-    assert!(saved.ends_with(&fs::read_to_string(bed.path("whole")).unwrap()));
+    let (_, last) = saved
+        .rsplit_once(&fs::read_to_string(bed.path("whole")).unwrap())
+        .unwrap();
+    assert!(last.starts_with("@km1 0 host name=during "), "{last}");
+    for line in last.lines() {
+        assert!(line.contains(" host name=during "), "{line}");
+    }
+    assert_eq!(
+        saved.matches(" name=before ").count(),
+        1 + cpus(&saved),
+        "{saved}"
+    );
+    assert!(!saved.contains("name=process_"), "no names unasked");
+}
+
+/// The number of CPUs that were online when a run was saved.
+fn cpus(saved: &str) -> usize {
+    let (_, count) = saved.split_once("host name=cpu_count | ").unwrap();
+    count.split(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn processes_are_named_only_on_request() {
+    let bed = Bed::new("cat whole", &[]);
+    bed.measure(&["--processes"])
+        .expect(0, "clock.read", "saved: ");
+    let saved = fs::read_to_string(&bed.saved()[0]).unwrap();
+    assert!(saved.contains(" host name=process_1 | "), "{saved}");
+    let seen = bed.run(&["run", "--on", "file:x.km", "--processes"]);
+    seen.expect(2, "", "this machine's CPUs");
 }
 
 #[test]

@@ -60,6 +60,7 @@ fn run_in(unit: Unit, metrics: Vec<(String, Vec<Vec<u64>>)>) -> Run {
         },
         realtime: true,
         facts: vec![fact("flags", "-O2")],
+        during: Vec::new(),
         complete: true,
     };
     let metrics = metrics.into_iter().map(|(id, all)| Metric {

@@ -396,6 +396,7 @@ fn session() -> impl Strategy<Value = Session> {
             },
             realtime: timed,
             facts,
+            during: Vec::new(),
             complete: true,
         })
 }
@@ -437,6 +438,7 @@ prop_compose! {
             ..Entry::default()
         };
         Run {
+            before: Vec::new(),
             host,
             // All sessions have the same clock, because replicates of different clocks have no number.
             sessions: vec![session; 3],

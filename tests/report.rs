@@ -64,6 +64,7 @@ fn session(clock: Clock) -> Session {
             fact("flags", "-O2"),
             fact("cpu", "3"),
         ],
+        during: Vec::new(),
         complete: true,
     }
 }
@@ -273,6 +274,7 @@ fn normal() -> Run {
             .into(),
     );
     Run {
+        before: Vec::new(),
         host: host(),
         catalog: entries(),
         sessions: vec![session(tsc()); 10],
@@ -367,6 +369,7 @@ fn instructions() -> Run {
         metric
     };
     Run {
+        before: Vec::new(),
         host: host(),
         catalog: entries(),
         sessions: vec![session; 10],
@@ -444,6 +447,7 @@ fn hostile() -> Run {
     partly.replicates[0].outcome = Outcome::Failed(HOSTILE.into());
     partly.replicates[1].proofs[0].name = HOSTILE.into();
     Run {
+        before: Vec::new(),
         host: vec![
             fact("cpu_model", HOSTILE),
             fact("load", HOSTILE),
@@ -988,6 +992,7 @@ fn zephyr(dataset: &str) -> Run {
                 fact("kernel", "Zephyr"),
                 fact("compiler", "arm-zephyr-eabi-gcc"),
             ],
+            during: Vec::new(),
             complete: true,
         }],
         ..Run::default()
@@ -1070,6 +1075,7 @@ fn variants() -> Vec<Column> {
                 fact("compiler", "arm-none-eabi-gcc 12.2.1"),
                 fact("flags", flags),
             ],
+            during: Vec::new(),
             complete: true,
         };
         let size = |text: u64| format!("text {}, data 12, bss 90112 bytes", text + 640 * more);
@@ -1082,6 +1088,7 @@ fn variants() -> Vec<Column> {
             fact("footprint_kernel", &size(7_640)),
         ]);
         let run = Run {
+            before: Vec::new(),
             host,
             catalog: Vec::new(),
             sessions: vec![session; 2],

@@ -6,8 +6,10 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// Becomes readable when one of the signals arrives, and stays readable.
@@ -37,12 +39,24 @@ impl Interrupt {
     /// Whether one of the signals has arrived.
     #[must_use]
     pub fn raised(&self) -> bool {
-        let mut fds = [PollFd::new(&self.pipe, PollFlags::IN)];
-        let now = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        matches!(poll(&mut fds, Some(&now)), Ok(ready) if ready > 0)
+        self.raised_within(Duration::ZERO)
+    }
+
+    /// Waits until one of the signals arrives, for at most `time`. Whether one has arrived.
+    #[must_use]
+    pub fn raised_within(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let left = Timespec {
+                tv_sec: left.as_secs() as i64,
+                tv_nsec: left.subsec_nanos().into(),
+            };
+            match poll(&mut [PollFd::new(&self.pipe, PollFlags::IN)], Some(&left)) {
+                Err(Errno::INTR) => {}
+                ready => return matches!(ready, Ok(ready) if ready > 0),
+            }
+        }
     }
 }
 

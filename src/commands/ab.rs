@@ -244,6 +244,12 @@ fn measure(
     let Some(_lock) = lock_machine(target, asked[0].conditions.wait, interrupt, &progress)? else {
         return Ok(None);
     };
+    let counted = sides.iter().find(|side| side.target.meter.is_some());
+    let detail = asked[0].conditions.detail();
+    let observed = counted.unwrap_or(&sides[0]);
+    let Some(observed) = observed.observe(&asked[0].filters, detail, interrupt) else {
+        return Ok(None);
+    };
     let started = SystemTime::now();
     let filters = &asked[0].filters;
     let runs = sides.each_ref().map(|side| side.plan.runs);
@@ -260,12 +266,22 @@ fn measure(
         let mut facts = sides[side].facts(&asked[side], started);
         let pair = format!("as {} with {}", NAMES[side], asked[1 - side].on);
         facts.push(Fact::new("interleaved", pair));
+        if sides[side].target.meter.is_some() {
+            facts.extend(observed.processes.iter().cloned());
+        }
         facts
     };
     let facts = [facts(0), facts(1)];
+    let before = |side: &Prepared| match side.target.meter {
+        Some(_) => observed.counted.clone(),
+        None => Vec::new(),
+    };
+    let before = sides.each_ref().map(before);
     let [base_saving, new_saving] = &mut savings;
     let mut base_recording = Recording::new(&facts[0], base_saving.out());
     let mut new_recording = Recording::new(&facts[1], new_saving.out());
+    base_recording.before(&before[0]);
+    new_recording.before(&before[1]);
     let [base, new] = &mut sides;
     let measurements = [
         base.measurement(filters, &mut base_recording),

@@ -9,6 +9,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use crate::export::{self, Foreign};
+use crate::machine::counters::Detail;
 use crate::machine::cpus::AskedCpus;
 use crate::target::spec::Spec;
 
@@ -192,6 +193,21 @@ pub struct Conditions {
     /// Record the host name in the run
     #[arg(long)]
     pub host_name: bool,
+
+    /// Record which processes use this machine's CPUs and memory before the run, by name
+    #[arg(long)]
+    pub processes: bool,
+}
+
+impl Conditions {
+    /// How much is recorded of this machine before the run.
+    pub(super) fn detail(&self) -> Detail {
+        if self.processes {
+            Detail::Processes
+        } else {
+            Detail::Counts
+        }
+    }
 }
 
 /// Parses a percentage from 0 to 1000; returns it as a fraction.

@@ -20,6 +20,7 @@ use super::{budget, exit, interrupt, is_selected, verify_filters, Failure, Outco
 use crate::base::interrupt::Interrupt;
 use crate::files::store;
 use crate::judge::summary::summarise;
+use crate::machine::counters::{Detail, Observed};
 use crate::machine::cpus::MeasuredCpus;
 use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{self, Catalog, Measurement, Plan, Recording, Work};
@@ -182,11 +183,18 @@ pub(super) fn measure_target(
     else {
         return Ok(None);
     };
+    let detail = arguments.conditions.detail();
+    let Some(observed) = prepared.observe(&arguments.filters, detail, interrupt) else {
+        return Ok(None);
+    };
     // Read after the wait, which may have been long.
     let started = SystemTime::now();
     let name = store::name(started, &prepared.target.name, prepared.plan.seed);
     let mut saving = Saving::begin(&arguments.destination(), &name)?;
-    let mut recording = Recording::new(&prepared.facts(arguments, started), saving.out());
+    let mut facts = prepared.facts(arguments, started);
+    facts.extend(observed.processes);
+    let mut recording = Recording::new(&facts, saving.out());
+    recording.before(&observed.counted);
     let measurement = prepared.measurement(&arguments.filters, &mut recording);
     let mut watch = |position: &Position| progress.show(&progress::line(position));
     let measured = measure::measure(measurement, &mut watch);
@@ -249,6 +257,28 @@ impl Prepared<'_> {
         self.target.target.orders()
     }
 
+    /// The cases that the filters select.
+    fn cases(&self, filters: &[String]) -> Vec<String> {
+        let entries = self.catalog.iter().map(|catalog| &catalog.entries);
+        let cases = |entries| measure::cases(entries, |entry| is_selected(&entry.metric, filters));
+        entries.flat_map(|entries| cases(entries)).collect()
+    }
+
+    /// Watches this machine before the run, if the target runs on its CPUs; `None` if the user stopped
+    /// that.
+    pub(super) fn observe(
+        &self,
+        filters: &[String],
+        detail: Detail,
+        interrupt: &Interrupt,
+    ) -> Option<Observed> {
+        let Some(meter) = &self.target.meter else {
+            return Some(Observed::default());
+        };
+        let length = self.plan.observation(self.cases(filters).len());
+        meter.observe(length, detail, interrupt)
+    }
+
     /// Everything that is known before measuring.
     pub(super) fn facts(&self, arguments: &Arguments, started: SystemTime) -> Vec<Fact> {
         let mut facts = self.target.facts();
@@ -263,18 +293,18 @@ impl Prepared<'_> {
         filters: &[String],
         recording: &'a mut Recording<'b>,
     ) -> Measurement<'a, 'b> {
+        let cases = self.cases(filters);
         let work = match &self.catalog {
             Some(Catalog { lines, entries, .. }) => {
                 for line in lines {
                     recording.line(line);
                 }
-                let cases = measure::cases(entries, |entry| is_selected(&entry.metric, filters));
                 Work::cases(entries, cases)
             }
             None => Work::Listen,
         };
         let target = self.target.target.as_mut();
-        Measurement::new(target, self.plan.clone(), work, recording)
+        Measurement::new(target, self.plan.clone(), work, recording).with(self.target.meter.clone())
     }
 }
 

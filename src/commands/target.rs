@@ -10,6 +10,7 @@ use super::Failure;
 use crate::base::interrupt::Interrupt;
 use crate::base::text::plain;
 use crate::files::store;
+use crate::machine::counters::Meter;
 use crate::machine::cpus::MeasuredCpus;
 use crate::machine::{self, Machine};
 use crate::measure::lock::{self, Acquisition, Lock};
@@ -53,6 +54,18 @@ impl ResolvedTarget {
             .to_string(),
             ResolvedTarget::Exec(command) => Spec::Exec(command.clone()).to_string(),
             ResolvedTarget::File(path) => Spec::File(path.clone()).to_string(),
+        }
+    }
+
+    /// Whether it is a kernel that runs on this machine's CPUs, so that what else this machine does
+    /// is counted.
+    fn is_counted(&self) -> bool {
+        match self {
+            ResolvedTarget::Linux => true,
+            ResolvedTarget::Described(plan) => plan.chosen.here,
+            ResolvedTarget::Exec(_) | ResolvedTarget::Serial { .. } | ResolvedTarget::File(_) => {
+                false
+            }
         }
     }
 
@@ -116,6 +129,8 @@ pub(super) struct OpenTarget<'a> {
     /// Whether it runs on this machine. Then other work here disturbs it, and the facts of this
     /// machine belong to the result.
     pub is_here: bool,
+    /// Counts what else this machine does during a session, if the target is a kernel on its CPUs.
+    pub meter: Option<Meter>,
     /// Facts about the target.
     facts: Vec<Fact>,
 }
@@ -142,6 +157,7 @@ pub(super) fn open<'a>(
         ResolvedTarget::Described(plan) => plan.chosen.here,
         ResolvedTarget::Serial { .. } | ResolvedTarget::File(_) => false,
     };
+    let meter = target.is_counted().then(|| Meter::new(Path::new("/")));
     let name = target.file_name();
     let (target, kind, facts): (Box<dyn Target + 'a>, _, _) = match target {
         ResolvedTarget::Linux => {
@@ -179,6 +195,7 @@ pub(super) fn open<'a>(
         name,
         kind,
         is_here,
+        meter,
         facts,
     }))
 }
@@ -268,6 +285,12 @@ pub(super) fn check(
         without_effect.push((effort.samples.is_some(), "--samples"));
         without_effect.push((effort.quick, "--quick"));
         without_effect.push((effort.time_budget.is_some(), "--time-budget"));
+    }
+    if conditions.processes && !target.is_counted() {
+        return Err(Failure::Usage(format!(
+            "--processes works only for targets that run on this machine's CPUs; leave it out with \
+             --on {spec}"
+        )));
     }
     if let Some((_, option)) = without_effect.iter().find(|(given, _)| *given) {
         return Err(Failure::Usage(if takes_orders {

@@ -29,6 +29,7 @@ use crate::judge::quantity::Quantity;
 use crate::judge::summary::{summarise, Summary};
 use crate::report::compare::Origin;
 use crate::report::explain;
+use crate::stream::counted::Counted;
 use crate::stream::run::{Clock, Damage, Entry, Fact, Metric, Proof, Run};
 
 /// The version of the document format.
@@ -58,6 +59,7 @@ fn run_parts(run: &Run) -> Vec<(&'static str, String)> {
     });
     vec![
         ("host", line(&facts(&run.host))),
+        ("before", line(&counted(&run.before))),
         ("target", line(&target(run))),
         ("metrics", list(metrics)),
         ("damage", line(&damage(&run.damage))),
@@ -600,6 +602,13 @@ fn facts(facts: &[Fact]) -> Value {
     Value::Object(map)
 }
 
+/// What a machine and its CPUs counted in an interval.
+fn counted(counted: &[Counted]) -> Value {
+    let one =
+        |one: &Counted| json!({ "cpu": one.cpu, "counts": one.counts, "busiest": one.busiest });
+    counted.iter().map(one).collect()
+}
+
 fn clock(clock: &Clock) -> Value {
     let hz = (clock.hz > 0).then_some(clock.hz);
     json!({ "name": clock.name, "unit": clock.unit.name(), "hz": hz })
@@ -621,6 +630,7 @@ fn target(run: &Run) -> Value {
                 "realtime": session.realtime,
                 "complete": session.complete,
                 "facts": facts(&session.facts),
+                "during": counted(&session.during),
             })
         })
         .collect();

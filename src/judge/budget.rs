@@ -603,6 +603,7 @@ mod tests {
             },
             realtime: true,
             facts: Vec::new(),
+            during: Vec::new(),
             complete: true,
         };
         let metrics = metrics.iter().map(|(id, batch, all)| Metric {

@@ -260,6 +260,7 @@ mod tests {
             clock,
             realtime: false,
             facts: Vec::new(),
+            during: Vec::new(),
             complete: true,
         });
         Column {

@@ -539,6 +539,7 @@ mod tests {
             },
             realtime: true,
             facts: Vec::new(),
+            during: Vec::new(),
             complete: true,
         };
         let replicate = |(session, samples): (usize, &Vec<u64>)| Replicate {

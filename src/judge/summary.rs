@@ -449,6 +449,7 @@ mod tests {
             },
             realtime: false,
             facts: Vec::new(),
+            during: Vec::new(),
             complete: true,
         }
     }

@@ -121,7 +121,8 @@ fn oom_kills(counter: &Path) -> Option<u64> {
     line?.trim().parse().ok()
 }
 
-pub fn read_quota(root: &Root) -> Option<Quota> {
+/// All limits on the CPU time of this process: those of its group and of the group's parents.
+pub fn read_quotas(root: &Root) -> Vec<Quota> {
     let mut quotas = Vec::new();
     if let Some(group) = read_group(root, None) {
         quotas.extend(group.folders().filter_map(|folder| {
@@ -145,8 +146,30 @@ pub fn read_quota(root: &Root) -> Option<Quota> {
         }));
     }
     quotas
-        .into_iter()
-        .min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
+}
+
+/// How often a group's quota stopped it since it was created, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stops {
+    pub count: u64,
+    pub us: u64,
+}
+
+impl Stops {
+    /// Reads the counters of the group in `folder`.
+    pub fn read(root: &Root, folder: &Path) -> Option<Self> {
+        let text = root.text(folder.join("cpu.stat"))?;
+        let number = |name: &str| -> Option<u64> {
+            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+            line.strip_prefix(' ')?.trim().parse().ok()
+        };
+        // Version 1 counts nanoseconds, version 2 microseconds.
+        let us = number("throttled_usec").or_else(|| Some(number("throttled_time")? / 1000));
+        Some(Stops {
+            count: number("nr_throttled")?,
+            us: us?,
+        })
+    }
 }
 
 fn quota_of(
@@ -155,12 +178,7 @@ fn quota_of(
     file: PathBuf,
     (quota_us, period_us): (u64, u64),
 ) -> Option<Quota> {
-    let throttled = root.text(folder.join("cpu.stat")).and_then(|text| {
-        text.lines()
-            .find_map(|line| line.strip_prefix("nr_throttled "))?
-            .parse()
-            .ok()
-    });
+    let throttled = Stops::read(root, folder).map(|stops| stops.count);
     (period_us > 0).then_some(Quota {
         quota_us,
         period_us,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! The machine that a run is made on: `/proc`, `/sys` and `/etc` in, a [`Machine`] out, and from it the
-//! facts of a saved run ([`facts()`]) and the findings of the [`doctor`].
+//! facts of a saved run ([`facts()`]) and the findings of the [`doctor`]. [`counters`] has what it counts
+//! in an interval.
 //!
 //! All files are read below a root directory, so tests can supply their own. Anything that a machine
 //! does not show is absent and never an error. Host names, user names and serial numbers are not
@@ -9,9 +10,13 @@
 
 mod command_line;
 mod control_group;
+pub mod counters;
+mod cpu_times;
 pub mod cpus;
 pub mod doctor;
 mod facts;
+mod interrupts;
+mod processes;
 pub mod topology;
 
 pub use control_group::MemoryGroup;
@@ -24,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use command_line::public_command_line;
-use control_group::{read_group, read_quota};
+use control_group::{read_group, read_quotas};
 use topology::{read_places, Place};
 
 /// The capability to use real-time scheduling. Its bit number.
@@ -304,7 +309,7 @@ impl Machine {
         let status = KeyValues::read(&root, "proc/self/status");
         let cpuinfo = KeyValues::read(&root, "proc/cpuinfo");
         let memory = KeyValues::read(&root, "proc/meminfo");
-        let kernel_release = root.text("proc/sys/kernel/osrelease");
+        let kernel_release = root.text(KERNEL_RELEASE);
         let raw_command_line = root.text("proc/cmdline");
         let config = read_config(&root, kernel_release.as_deref());
         let cpu_flags: BTreeSet<String> = cpuinfo
@@ -312,11 +317,8 @@ impl Machine {
             .or_else(|| cpuinfo.get("Features"))
             .map(|flags| flags.split_whitespace().map(str::to_owned).collect())
             .unwrap_or_default();
-        let online = root.cpu_list("sys/devices/system/cpu/online");
-        let mut allowed = status
-            .get("Cpus_allowed_list")
-            .map_or_else(Vec::new, parse_cpu_list);
-        allowed.retain(|cpu| online.is_empty() || online.contains(cpu));
+        let online = root.cpu_list(ONLINE);
+        let allowed = allowed_cpus(&status, &online);
         let mut places = read_places(&root, &allowed, &online);
         let clock_source = root.text(format!("{CLOCK_SOURCE}/current_clocksource"));
         let clock_sources: Vec<String> = root
@@ -355,7 +357,9 @@ impl Machine {
             load: read_load(&root),
             memory_kib: memory.get("MemTotal").and_then(leading_number),
             memory_available_kib: memory.get("MemAvailable").and_then(leading_number),
-            quota: read_quota(&root),
+            quota: read_quotas(&root)
+                .into_iter()
+                .min_by(|a, b| a.cpus().total_cmp(&b.cpus())),
             permissions: read_permissions(&root, &status),
             sysctl: SYSCTLS
                 .iter()
@@ -381,6 +385,8 @@ impl Machine {
     }
 }
 
+const KERNEL_RELEASE: &str = "proc/sys/kernel/osrelease";
+const ONLINE: &str = "sys/devices/system/cpu/online";
 const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0";
 
 /// A directory that takes the place of `/`.
@@ -456,6 +462,14 @@ impl KeyValues {
             .map(String::as_str)
             .filter(|value| !value.is_empty())
     }
+}
+
+/// The online CPUs that this process may use, from `/proc/self/status`.
+fn allowed_cpus(status: &KeyValues, online: &[u32]) -> Vec<u32> {
+    let allowed = status.get("Cpus_allowed_list");
+    let mut allowed = allowed.map_or_else(Vec::new, parse_cpu_list);
+    allowed.retain(|cpu| online.is_empty() || online.contains(cpu));
+    allowed
 }
 
 fn leading_number(text: &str) -> Option<u64> {
@@ -603,17 +617,22 @@ fn read_cpu(root: &Root, number: u32, place: Option<Place>) -> Cpu {
         lowest_khz: root.number(format!("{cpu}/cpufreq/scaling_min_freq")),
         highest_khz: root.number(format!("{cpu}/cpufreq/scaling_max_freq")),
     };
-    let counters = ["core_throttle_count", "package_throttle_count"];
-    let throttled = counters
-        .iter()
-        .filter_map(|counter| root.number(format!("{cpu}/thermal_throttle/{counter}")))
-        .reduce(|a, b| a + b);
     Cpu {
         frequency,
         place: place.unwrap_or_default(),
         idle: read_idle_states(root, &format!("{cpu}/cpuidle")),
-        throttled,
+        throttled: read_throttled(root, number),
     }
+}
+
+/// How often a core and its package were thermally throttled since boot.
+fn read_throttled(root: &Root, cpu: u32) -> Option<u64> {
+    let folder = format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle");
+    let counters = ["core_throttle_count", "package_throttle_count"];
+    let counts = counters.iter();
+    counts
+        .filter_map(|counter| root.number(format!("{folder}/{counter}")))
+        .reduce(u64::saturating_add)
 }
 
 fn read_idle_states(root: &Root, folder: &str) -> Vec<IdleState> {

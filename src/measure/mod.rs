@@ -19,8 +19,10 @@ pub use catalog::{cases, read_catalog, Catalog};
 pub use determinism::check_determinism;
 pub use recording::Recording;
 
+use crate::machine::counters::{Meter, Reading};
 use crate::measure::progress::Position;
-use crate::stream::run::Entry;
+use crate::stream::counted::Counted;
+use crate::stream::run::{Entry, Fact, Session};
 use crate::stream::session::Event;
 use crate::target::{Ending, Order, Orders, Target};
 use time_budget::TimeBudget;
@@ -41,6 +43,21 @@ pub struct Plan {
     pub seed: u32,
     /// Further settings for the agent, as listed in doc/protocol.md.
     pub settings: Vec<(&'static str, String)>,
+}
+
+impl Plan {
+    /// How long to watch the machine before a run of this many cases: a microsecond for each sample,
+    /// at least 10 ms, at most a second and 4 % of the time budget.
+    #[must_use]
+    pub fn observation(&self, cases: usize) -> Duration {
+        const LEAST: Duration = Duration::from_millis(10);
+        const MOST: Duration = Duration::from_secs(1);
+        const SHARE: u32 = 25;
+        let samples = u64::from(self.runs) * u64::from(self.samples);
+        let length = Duration::from_micros(samples.saturating_mul(cases as u64));
+        let most = self.time.map_or(MOST, |time| MOST.min(time / SHARE));
+        length.min(most).max(LEAST)
+    }
 }
 
 /// How a run ended.
@@ -116,6 +133,7 @@ pub struct Measurement<'a, 'b> {
     plan: Plan,
     recording: &'a mut Recording<'b>,
     work: Work,
+    meter: Option<Meter>,
     budget: TimeBudget,
     random: fastrand::Rng,
     /// Time spent in replicates so far.
@@ -137,6 +155,15 @@ struct Attempt {
     open: Option<String>,
     /// How many of the requested cases it began.
     begun: usize,
+    /// What the machine counted meanwhile.
+    during: Vec<Counted>,
+}
+
+/// The counters of the machine when a session of the agent starts.
+struct Start {
+    reading: Reading,
+    /// The number of sessions before it.
+    sessions: usize,
 }
 
 impl<'a, 'b> Measurement<'a, 'b> {
@@ -156,6 +183,7 @@ impl<'a, 'b> Measurement<'a, 'b> {
             target,
             recording,
             work,
+            meter: None,
             budget: TimeBudget::new(plan.time, plan.runs, cases),
             random: fastrand::Rng::with_seed(plan.seed.into()),
             plan,
@@ -166,6 +194,51 @@ impl<'a, 'b> Measurement<'a, 'b> {
             notices: Vec::new(),
             partial: false,
         }
+    }
+
+    /// Counts with `meter` what else the machine does during each session.
+    #[must_use]
+    pub fn with(mut self, meter: Option<Meter>) -> Self {
+        self.meter = meter;
+        self
+    }
+
+    /// Reads the machine's counters before a session.
+    fn start(&self) -> Option<Start> {
+        let sessions = self.recording.sessions();
+        let measured = match (sessions.last(), &self.meter) {
+            (Some(last), Some(meter)) => measured_cpus(last, meter),
+            _ => self.asked_cpus(),
+        };
+        Some(Start {
+            reading: self.meter.as_ref()?.read(&measured),
+            sessions: sessions.len(),
+        })
+    }
+
+    /// The CPUs that the agent is told to measure on, or the one that it chooses.
+    fn asked_cpus(&self) -> Vec<u32> {
+        let settings = self.plan.settings.iter();
+        let asked = settings.filter(|(key, _)| ["cpu", "other"].contains(key));
+        let asked: Vec<u32> = asked.filter_map(|(_, cpu)| cpu.parse().ok()).collect();
+        if asked.is_empty() {
+            let chosen = self.meter.as_ref().and_then(Meter::measured_cpu);
+            return chosen.into_iter().collect();
+        }
+        asked
+    }
+
+    /// What the machine and the measured CPUs counted since a session started. Nothing unless exactly
+    /// one session began.
+    fn counted_since(&self, start: Option<Start>) -> Vec<Counted> {
+        let (Some(start), Some(meter)) = (start, &self.meter) else {
+            return Vec::new();
+        };
+        let [session] = &self.recording.sessions()[start.sessions..] else {
+            return Vec::new();
+        };
+        let cpus = measured_cpus(session, meter);
+        meter.read(&cpus).since(&start.reading, &cpus)
     }
 
     /// Starts a block of an interleaved measurement. The next replicates belong to it.
@@ -234,6 +307,7 @@ impl<'a, 'b> Measurement<'a, 'b> {
         started: Instant,
         progress: &mut dyn FnMut(&Position),
     ) -> Result<Option<End>, String> {
+        let start = self.start();
         let (recording, spent, done) = (&mut *self.recording, self.spent, self.cases_done);
         let mut cases = 0;
         let result = self.target.session(&Order::Listen, &mut |line| {
@@ -248,6 +322,7 @@ impl<'a, 'b> Measurement<'a, 'b> {
             }
         });
         self.cases_done += cases;
+        let during = self.counted_since(start);
         let ending = match result {
             // Keep what was measured before the error.
             Err(why) if self.cases_done > 0 => Ending::Lost(why),
@@ -257,8 +332,11 @@ impl<'a, 'b> Measurement<'a, 'b> {
         let fault = ending
             .fault()
             .or_else(|| self.recording.session_is_open.then(stopped));
+        if let Some(fault) = &fault {
+            self.recording.cut_off(fault);
+        }
+        self.recording.during(&during);
         Ok(fault.map(|fault| {
-            self.recording.cut_off(&fault);
             self.partial = true;
             self.notices.push(fault);
             match ending {
@@ -286,7 +364,12 @@ impl<'a, 'b> Measurement<'a, 'b> {
                 }
                 other => other?,
             };
-            let Some(fault) = attempt.ending.fault() else {
+            let fault = attempt.ending.fault();
+            if let Some(fault) = &fault {
+                self.recording.cut_off(fault);
+            }
+            self.recording.during(&attempt.during);
+            let Some(fault) = fault else {
                 if !left.is_empty() {
                     self.partial = true;
                     self.notices.push(format!(
@@ -297,7 +380,6 @@ impl<'a, 'b> Measurement<'a, 'b> {
                 return Ok(None);
             };
             self.partial = true;
-            self.recording.cut_off(&fault);
             if attempt.ending == Ending::Interrupted {
                 return Ok(Some(End::Interrupted));
             }
@@ -355,6 +437,7 @@ impl<'a, 'b> Measurement<'a, 'b> {
         };
         let mut open = None;
         let mut begun = 0;
+        let start = self.start();
         let recording = &mut *self.recording;
         let (budget, spent, done) = (&self.budget, self.spent, &mut self.cases_done);
         let ending = self
@@ -381,6 +464,7 @@ impl<'a, 'b> Measurement<'a, 'b> {
             ending,
             open,
             begun,
+            during: self.counted_since(start),
         })
     }
 
@@ -390,6 +474,19 @@ impl<'a, 'b> Measurement<'a, 'b> {
         settings.extend(self.plan.settings.iter().cloned());
         settings
     }
+}
+
+/// The CPUs of this machine that a session measured. A kernel that runs in a process does not know
+/// them; such a session runs on the CPU that is measured by default.
+fn measured_cpus(session: &Session, meter: &Meter) -> Vec<u32> {
+    let is_this_kernel = Fact::value_in(&session.facts, "kernel")
+        .is_some_and(|kernel| meter.kernel_release().is_some_and(|r| kernel.contains(r)));
+    if !is_this_kernel {
+        return meter.measured_cpu().into_iter().collect();
+    }
+    let cpus = ["cpu", "other_cpu"].into_iter();
+    cpus.filter_map(|name| Fact::value_in(&session.facts, name)?.parse().ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -427,11 +524,15 @@ mod tests {
                 self.received.push(cases.clone());
             }
             let (records, ending) = self.sessions.remove(0);
-            for (seq, text) in (0..).zip(records) {
-                let mut words = text.split(' ');
+            for (seq, body) in (0..).zip(records) {
+                let (head, text) = match body.split_once(" | ") {
+                    Some((head, text)) => (head, Some(text)),
+                    None => (body, None),
+                };
+                let mut words = head.split(' ');
                 let kind = words.next().unwrap();
                 let pairs: Vec<_> = words.map(|word| word.split_once('=').unwrap()).collect();
-                for line in record::write(seq, kind, &pairs, None) {
+                for line in record::write(seq, kind, &pairs, text) {
                     take(format!("{line}\n").as_bytes());
                 }
             }
@@ -532,6 +633,100 @@ mod tests {
             measured.notices[0].contains("in the middle"),
             "{measured:?}"
         );
+    }
+
+    #[test]
+    fn machine_is_watched_for_as_long_as_suits_the_run() {
+        let length = |runs, samples, cases, seconds: Option<u64>| {
+            let plan = Plan {
+                samples,
+                time: seconds.map(Duration::from_secs),
+                ..plan(runs)
+            };
+            plan.observation(cases).as_millis()
+        };
+        assert_eq!(length(10, 500, 300, Some(25)), 1000);
+        assert_eq!(length(7, 100, 250, Some(5)), 175);
+        assert_eq!(length(10, 500, 300, Some(2)), 80);
+        assert_eq!(length(10, 500, 2, None), 10);
+        assert_eq!(length(1000, 1_000_000, usize::MAX, None), 1000);
+    }
+
+    /// A meter of a machine that does nothing and has this kernel.
+    fn meter(folder: &std::path::Path) -> Meter {
+        let file = |path: &str, text: &str| {
+            let path = folder.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        file("proc/self/status", "Cpus_allowed_list:\t0-3\n");
+        file("proc/sys/kernel/osrelease", "6.1.0\n");
+        file(
+            "proc/stat",
+            "cpu1 1 2 3 4 5 6 7 8\ncpu3 1 2 3 4 5 6 7 8\nctxt 9\n",
+        );
+        file(
+            "proc/interrupts",
+            "CPU1 CPU3\n 9: 4 4 virtio0\nLOC: 1 2 x\n",
+        );
+        Meter::new(folder)
+    }
+
+    #[test]
+    fn each_session_has_its_own_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let cpu = "info name=cpu | 1";
+        let (here, inside) = (
+            "info name=kernel | Linux 6.1.0 #1",
+            "info name=kernel | Linux 5.0 #1",
+        );
+        let whole = vec![
+            HELLO,
+            here,
+            cpu,
+            BEGIN_A,
+            END_A,
+            BEGIN_B,
+            END_B,
+            "bye records=7",
+        ];
+        let sessions = vec![
+            (whole, Ending::Done),
+            // It crashes, and another one measures the rest, with a kernel in a process.
+            (vec![HELLO, here, cpu, BEGIN_A], crash()),
+            (
+                vec![HELLO, inside, cpu, BEGIN_B, END_B, "bye records=5"],
+                Ending::Done,
+            ),
+            // It crashes before it speaks.
+            (vec![], crash()),
+        ];
+        let mut target = ScriptedTarget {
+            sessions,
+            received: Vec::new(),
+            orders: Orders::Shuffled,
+        };
+        let mut bytes = Vec::new();
+        let mut recording = Recording::new(&[], &mut bytes);
+        let meter = meter(folder.path());
+        recording.before(&meter.read(&[]).since(&meter.read(&[]), &[1, 3]));
+        let work = Work::cases(
+            &[entry("a", "a"), entry("b", "b")],
+            vec!["a".into(), "b".into()],
+        );
+        let measurement = Measurement::new(&mut target, plan(5), work, &mut recording);
+        let measured = measure(measurement.with(Some(meter)), &mut |_| {}).unwrap();
+        assert!(measured.partial);
+        let (run, _) = recording.finish();
+        assert_eq!(run.damage.damaged, 0, "{}", String::from_utf8_lossy(&bytes));
+        let cpus = |counted: &[Counted]| counted.iter().map(|one| one.cpu).collect::<Vec<_>>();
+        assert_eq!(cpus(&run.before), [None, Some(1), Some(3)]);
+        let during: Vec<_> = run.sessions.iter().map(|one| cpus(&one.during)).collect();
+        assert_eq!(during, [[None, Some(1)], [None, Some(1)], [None, Some(3)]]);
+        let counted = &run.sessions[0].during;
+        assert!(counted[0].get("us").is_some());
+        assert_eq!(counted[1].get("timer"), Some(0));
+        assert_eq!(run, crate::stream::session::read(&bytes));
     }
 
     #[test]

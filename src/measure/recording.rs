@@ -5,8 +5,9 @@
 
 use std::io::{self, Write};
 
+use crate::stream::counted::{Counted, BEFORE, DURING};
 use crate::stream::record::{self, Line};
-use crate::stream::run::{Fact, Run};
+use crate::stream::run::{Fact, Run, Session};
 use crate::stream::session::{self, Event, Reader};
 
 /// Bytes to buffer at most before they are written.
@@ -59,6 +60,29 @@ impl<'a> Recording<'a> {
     pub fn block(&mut self, block: &str) {
         self.next_seq = 0;
         self.fact(session::BLOCK, block);
+    }
+
+    /// Records what the machine counted before the run.
+    pub fn before(&mut self, counted: &[Counted]) {
+        self.counted(counted, BEFORE);
+    }
+
+    /// Records what the machine counted while the session ran that has just ended.
+    pub(super) fn during(&mut self, counted: &[Counted]) {
+        self.next_seq = 0;
+        self.counted(counted, DURING);
+    }
+
+    fn counted(&mut self, counted: &[Counted], name: &str) {
+        for one in counted {
+            let line = one.line(self.next_seq, name);
+            self.line(format!("{line}\n").as_bytes());
+        }
+    }
+
+    /// The measuring sessions so far.
+    pub(super) fn sessions(&self) -> &[Session] {
+        self.reader.sessions()
     }
 
     /// Records one line of the stream, with its newline if it has one.

@@ -71,6 +71,7 @@ mod tests {
             },
             realtime: false,
             facts: Vec::new(),
+            during: Vec::new(),
             complete: true,
         };
         let run = Run {

@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::stream::counted::Counted;
 use crate::stream::filter;
 use crate::stream::histogram::Histogram;
 use crate::stream::ticks::Ticks;
@@ -183,6 +184,8 @@ pub struct Session {
     pub realtime: bool,
     /// Facts that the agent reported (`info` records).
     pub facts: Vec<Fact>,
+    /// What the machine and the measured CPUs counted meanwhile.
+    pub during: Vec<Counted>,
     /// Whether its `bye` record arrived with the correct number of records.
     pub complete: bool,
 }
@@ -418,6 +421,8 @@ pub struct Damage {
 pub struct Run {
     /// Facts about the machine and the tool, in the order of the stream.
     pub host: Vec<Fact>,
+    /// What the machine and each of its CPUs counted before the run.
+    pub before: Vec<Counted>,
     /// The description of each metric, in the agent's order.
     pub catalog: Vec<Entry>,
     /// The sessions that measured (`mode=run`), in order.
@@ -461,6 +466,7 @@ impl Run {
         for run in runs {
             let before = joined.sessions.len();
             joined.host.extend(run.host);
+            joined.before.extend(run.before);
             joined.sessions.extend(run.sessions);
             for entry in run.catalog {
                 if entries.insert(entry.metric.clone()) {

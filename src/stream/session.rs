@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::stream::case::{Case, Ending, Malformed, Plan};
+use crate::stream::counted::{Counted, BEFORE, DURING};
 use crate::stream::histogram::Histogram;
 use crate::stream::record::{self, Line, Record};
 use crate::stream::run::{Clock, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Unit};
@@ -265,6 +266,12 @@ impl Reader {
         &self.run.host
     }
 
+    /// The measuring sessions received so far.
+    #[must_use]
+    pub fn sessions(&self) -> &[Session] {
+        &self.run.sessions
+    }
+
     /// Ends the stream and returns the run.
     #[must_use]
     pub fn finish(mut self) -> Run {
@@ -514,10 +521,16 @@ impl Reader {
     /// `host` and `info`.
     fn fact(&mut self, record: &Record) -> Handled {
         let name = record.get("name").ok_or(Malformed)?.to_owned();
-        if name == BLOCK && self.current.as_ref().is_some_and(|s| s.role == Role::Host) {
-            self.block = record.text();
-            self.start_text(record, Target::Ignored);
-            return Ok(None);
+        if self.current.as_ref().is_some_and(|s| s.role == Role::Host) {
+            match name.as_str() {
+                BLOCK => {
+                    self.block = record.text();
+                    self.start_text(record, Target::Ignored);
+                    return Ok(None);
+                }
+                BEFORE | DURING => return self.counted(record, &name),
+                _ => {}
+            }
         }
         let target = match self.current.as_ref().map(|s| s.role) {
             Some(Role::Host) => Target::Host(self.run.host.len()),
@@ -534,6 +547,21 @@ impl Reader {
             facts.push(Fact { name, value });
         }
         self.start_text(record, target);
+        Ok(None)
+    }
+
+    /// `host` with counts.
+    fn counted(&mut self, record: &Record, name: &str) -> Handled {
+        let counted = Counted::read(record).ok_or(Malformed)?;
+        let known = match self.run.sessions.last_mut() {
+            _ if name == BEFORE => &mut self.run.before,
+            Some(session) => &mut session.during,
+            None => return Ok(None),
+        };
+        // A second one is of a session whose start was lost.
+        if known.iter().all(|other| other.cpu != counted.cpu) {
+            known.push(counted);
+        }
         Ok(None)
     }
 
@@ -734,6 +762,7 @@ fn hello<'a>(record: &Record<'a>) -> Option<(&'a str, Session)> {
         },
         realtime,
         facts: Vec::new(),
+        during: Vec::new(),
         complete: false,
     };
     ["list", "run"].contains(&mode).then_some((mode, session))
@@ -944,6 +973,38 @@ mod tests {
         assert_eq!(run.damage.truncated, 1);
         assert_eq!(run.damage.damaged, 0);
         assert!(!run.sessions[0].complete);
+    }
+
+    #[test]
+    fn counts_belong_to_the_session_before_them() {
+        let mut script = Script::default();
+        script
+            .say("host name=during us=1")
+            .say("host name=before us=5 faults=6")
+            .say("host name=before cpu=0 timer=7");
+        for us in ["10", "20"] {
+            script.say(HELLO).all(&CASE_A).bye();
+            script.seq = 0;
+            script
+                .say(&format!("host name=during us={us}"))
+                .say("host name=during cpu=3 timer=9 busiest=eth0")
+                .say("host name=during cpu=3 timer=1");
+        }
+        let run = script.read();
+        assert_eq!(run.damage, Damage::default());
+        assert_eq!((run.host.len(), run.before.len()), (0, 2));
+        assert_eq!(run.before[0].get("faults"), Some(6));
+        let during = |at: usize| &run.sessions[at].during;
+        let us: Vec<_> = [0, 1].map(|at| during(at)[0].get("us")).into();
+        assert_eq!(us, [Some(10), Some(20)]);
+        assert_eq!((during(1).len(), during(1)[1].cpu), (2, Some(3)));
+        assert_eq!(during(1)[1].get("timer"), Some(9), "the first one counts");
+        assert_eq!(during(1)[1].busiest.as_deref(), Some("eth0"));
+        let lost = Script {
+            lines: script.lines[..script.lines.len() - 2].to_vec(),
+            ..script
+        };
+        assert_eq!(lost.read().sessions[1].during.len(), 1);
     }
 
     #[test]

@@ -9,8 +9,9 @@
 mod checks;
 mod probes;
 
+pub use super::cpu_times::Times;
 pub use checks::examine;
-pub use probes::{Activity, Probes, Realtime, Snapshot, Times};
+pub use probes::{Activity, Probes, Realtime, Snapshot};
 
 /// The highest real-time priority that the agent asks for.
 const AGENT_PRIORITY: u64 = 3;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The processes of a machine: `/proc/PID/stat` in, a [`Process`] for each out.
+
+use std::collections::BTreeMap;
+
+use super::Root;
+
+/// A process at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Process {
+    /// The name of its program, as the kernel knows it. Any text.
+    pub name: String,
+    /// CPU time, in the kernel's ticks.
+    pub ticks: u64,
+    /// Resident memory, in pages, if the kernel shows it.
+    pub resident: Option<u64>,
+}
+
+impl Process {
+    /// The CPU time that it used since an earlier reading, in the kernel's ticks.
+    pub fn ran_since(&self, before: &Process) -> u64 {
+        self.ticks.saturating_sub(before.ticks)
+    }
+
+    /// Parses `/proc/PID/stat`. The name may contain blanks and brackets.
+    fn parse(stat: &str) -> Option<Self> {
+        let (head, tail) = stat.rsplit_once(')')?;
+        let (_, name) = head.split_once('(')?;
+        // The fields after the name start with field 3.
+        let fields: Vec<&str> = tail.split_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+        Some(Process {
+            name: name.to_owned(),
+            ticks: field(14)?.saturating_add(field(15)?),
+            resident: field(24),
+        })
+    }
+}
+
+/// All processes by number. Those that end meanwhile are left out.
+pub(super) fn read(root: &Root) -> BTreeMap<u32, Process> {
+    let ids = root.names("proc").into_iter();
+    ids.filter_map(|id| {
+        let number = id.parse().ok()?;
+        let process = Process::parse(&root.text(format!("proc/{id}/stat"))?)?;
+        Some((number, process))
+    })
+    .collect()
+}
