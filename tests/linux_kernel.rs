@@ -14,7 +14,8 @@ use common::{here, make, scratch, skipped, succeeds};
 use kernmark::stream::run::{Damage, Metric, Outcome, Run, Unit};
 use kernmark::stream::session::Reader;
 
-const PORT: &str = "agent/ports/linux-kernel";
+/// Builds and boots machines with the agent.
+const MACHINE: &str = "agent/ports/linux-vm";
 
 /// Keeps kernels between tests.
 fn cache() -> String {
@@ -24,7 +25,7 @@ fn cache() -> String {
 fn try_make(out: &Path, words: &[&str]) -> Output {
     Command::new("make")
         .args(["-s", "-C"])
-        .arg(here(PORT))
+        .arg(here(MACHINE))
         .arg(format!("OUT={}", out.display()))
         .arg(cache())
         .arg("STRICT=-Werror")
@@ -142,7 +143,7 @@ fn sabotaged(folder: &str) -> Run {
     let name = folder.replace('/', "-");
     let out = scratch(&format!("linux-kernel-{name}"));
     let port = format!("PORT={}", here("tests/sabotage").join(folder).display());
-    make("linux-kernel", &out, &[cache(), port.clone()]);
+    make("linux-vm", &out, &[cache(), port.clone()]);
     let (records, console) = boot(&out, &["ORDER=run samples=20", &port]);
     let run = read(&records);
     assert_eq!(run.damage, Damage::default(), "{console}");
@@ -192,7 +193,7 @@ fn kernel_refusal_is_reported_on_the_console() {
         Ok(out) => out.with_file_name("linux-kernel-refused"),
         Err(why) => return skipped("the agent in kernel mode", &why),
     };
-    make("linux-kernel", &out, &[cache()]);
+    make("linux-vm", &out, &[cache()]);
     for (word, said) in [
         ("lockdown=integrity", "a kernel under lockdown"),
         ("module.sig_enforce=1", "accepts only signed modules"),
@@ -211,15 +212,18 @@ fn kernel_refusal_is_reported_on_the_console() {
         assert_eq!(records, "");
         let said = format!("wrong argument: {wrong}\r\n");
         assert!(console.contains(&said), "{console}");
+        assert!(
+            console.contains("init: the agent ended with status 2"),
+            "{console}"
+        );
     }
-    let agent = out.join("kernmark-agent");
+    let agent = out.join("agent/kernmark-agent");
     let output = Command::new(agent)
-        .arg("run")
-        .current_dir(&out)
+        .args(["module=/absent", "run"])
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("use module=FILE"), "{said}");
+    assert!(said.contains("/absent: No such file"), "{said}");
 }
 
 /// Signs that the kernel was damaged.
@@ -287,11 +291,11 @@ fn killed_run_leaves_no_thread_behind() {
         Ok(out) => out.with_file_name("linux-kernel-killed"),
         Err(why) => return skipped("the agent in kernel mode", &why),
     };
-    make("linux-kernel", &out, &[cache()]);
+    make("linux-vm", &out, &[cache()]);
     // A machine whose first process starts agents and kills them.
     let root = scratch("linux-kernel-killed/machine");
-    fs::copy(out.join("kernmark-agent"), root.join("agent")).unwrap();
-    fs::copy(out.join("kernmark.ko"), root.join("kernmark.ko")).unwrap();
+    fs::copy(out.join("agent/kernmark-agent"), root.join("agent")).unwrap();
+    fs::copy(out.join("agent/kernmark.ko"), root.join("kernmark.ko")).unwrap();
     build_first("killer.c", &root);
     let (_, console) = machine(&out.join("vmlinuz"), &root, &PARALLEL, "");
     assert!(console.contains("killer: 100 runs killed"), "{console}");
@@ -346,7 +350,7 @@ fn failed_allocations_are_reported_by_the_case() {
         Ok(out) => out.with_file_name("linux-kernel-poor"),
         Err(why) => return skipped("allocations that fail in the kernel", &why),
     };
-    make("linux-kernel", &out, &[cache()]);
+    make("linux-vm", &out, &[cache()]);
     let (list, _) = boot(&out, &["ORDER=list"]);
     let mut catalog: Vec<&str> = list
         .lines()
@@ -369,8 +373,8 @@ fn failed_allocations_are_reported_by_the_case() {
             .env_remove("MAKEFLAGS"),
     );
     let root = scratch("linux-kernel-poor/machine");
-    fs::copy(out.join("kernmark-agent"), root.join("agent")).unwrap();
-    fs::copy(out.join("kernmark.ko"), root.join("kernmark.ko")).unwrap();
+    fs::copy(out.join("agent/kernmark-agent"), root.join("agent")).unwrap();
+    fs::copy(out.join("agent/kernmark.ko"), root.join("kernmark.ko")).unwrap();
     fs::copy(module.join("poor.ko"), root.join("poor.ko")).unwrap();
     build_first("poor/init.c", &root);
     let words = format!("rcupdate.rcu_expedited=1 -- {}", cases.join(" "));
@@ -408,18 +412,7 @@ fn preempt_rt_user_threads_are_measured_or_skipped() {
     if let Err(why) = built() {
         return skipped("the agent in user mode with PREEMPT_RT", &why);
     }
-    succeeds(
-        Command::new("sh")
-            .arg(here(PORT).join("kernel.sh"))
-            .arg("rt")
-            .arg(scratch("kernels"))
-            .args(["amd64", "vmlinuz"]),
-    );
     let out = scratch("linux-user-rt");
-    make("linux-user", &out, &[]);
-    let root = scratch("linux-user-rt/machine");
-    fs::copy(out.join("kernmark-agent"), root.join("agent")).unwrap();
-    build_first("first.c", &root);
     let cases = [
         "isr.resume.interrupted.thread.user",
         "isr.resume.different.thread.u_to_u",
@@ -429,13 +422,8 @@ fn preempt_rt_user_threads_are_measured_or_skipped() {
         "socket.create",
         "sleep.overshoot.clock_nanosleep.50",
     ];
-    let words = format!("-- run samples=100 {}", cases.join(" "));
-    let kernel = scratch("kernels").join("amd64/rt/vmlinuz");
-    let (records, console) = machine(&kernel, &root, &EXACT, &words);
-    assert!(
-        console.contains("first: the agent ended with 0"),
-        "{console}"
-    );
+    let order = format!("ORDER=run samples=100 {}", cases.join(" "));
+    let (records, _) = boot(&out, &["AGENT=user", "KERNEL=rt", &order]);
     let run = read(&records);
     assert!(run.sessions[0].complete, "{records}");
     let outcome = |case: &str| {

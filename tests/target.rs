@@ -412,7 +412,7 @@ fn described_target_is_built_and_gets_orders_as_arguments() {
     bed.describe(
         "unit = \"instructions\"\ncommand = [\"AGENT\", \"{image}\", \"{board}\"]\norder = \"arguments\"\n\
          [variants.x]\nabout = \"x\"\nbuild = [\"X=1\"]\ncommand = [\"-x\"]",
-        "build = [\"HERE/build\", \"{out}\", \"{agent}\", \"{board}\"]\nimage = \"{out}/image\"",
+        "build = [\"HERE/build\", \"{out}\", \"{agent_sources}\", \"{board}\"]\nimage = \"{out}/image\"",
     );
     let script = obey("instructions").replace("\"$*\" in list", "\"$*\" in *list");
     bed.script("agent", &script);

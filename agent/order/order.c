@@ -49,13 +49,13 @@ bool order_number(const char *digits, uint32_t *value)
 	return true;
 }
 
-/* At least one digit, lower case only. */
-static bool is_hex(const char *s)
+bool order_cases(const char *digits)
 {
-	if (!*s)
+	if (!*digits)
 		return false;
-	for (; *s; s++)
-		if (!(*s >= '0' && *s <= '9') && !(*s >= 'a' && *s <= 'f'))
+	for (; *digits; digits++)
+		if (!(*digits >= '0' && *digits <= '9') &&
+		    !(*digits >= 'a' && *digits <= 'f'))
 			return false;
 	return true;
 }
@@ -77,7 +77,7 @@ static bool setting(struct order *o, const char *w, port_ticks hz)
 		return true;
 	}
 	o->options.cases = behind(w, "cases=");
-	return o->options.cases && is_hex(o->options.cases);
+	return o->options.cases && order_cases(o->options.cases);
 }
 
 const char *order_read(struct order *o, char *text, port_ticks hz)

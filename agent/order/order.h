@@ -21,4 +21,7 @@ const char *order_read(struct order *o, char *text, port_ticks hz);
 /* Parses a decimal number below 2^32. Returns false for anything else. */
 bool order_number(const char *digits, uint32_t *value);
 
+/* Whether this is one or more hexadecimal digits in lower case. */
+bool order_cases(const char *digits);
+
 #endif

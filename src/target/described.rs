@@ -320,7 +320,7 @@ fn fill_placeholders(
         None => return Err("a description that is built in has no folder for {here}".to_owned()),
     };
     Ok(chosen.fill(&PlaceholderValues {
-        agent: utf8(&agent)?,
+        agent_sources: utf8(&agent)?,
         here,
         out: utf8(out)?,
         linux_agent: utf8(&linux_agent)?,

@@ -4,13 +4,12 @@
  * threads of a benchmark. The module has the kernel threads and the objects
  * they all use.
  *
- *	kernmark-agent module=FILE [icount=SHIFT] [cpu=N] [parent=PID] list | run [...]
+ *	kernmark-agent [module=FILE] [icount=SHIFT] [debugcon=PORT] [cpu=N]
+ *		[parent=PID] list | run [...]
  *
  * The words from list or run on are an order, see order.h. With icount=, an
- * emulator runs this that counts an instruction as 2^SHIFT ns. As the first
- * process of a machine, it takes its words from after `-- kernmark` on the
- * kernel's command line, prints to the emulator's debug console, and powers off
- * at the end.
+ * emulator runs this that counts an instruction as 2^SHIFT ticks of the clock.
+ * With debugcon=, the records go to the emulator's debug console.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,20 +18,18 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/io.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/reboot.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../linux-user/cpus.h"
+#include "../linux-user/output.h"
 #include "call.h"
 #include "linux-kernel.h"
 #include "order.h"
@@ -53,12 +50,10 @@ enum { FIFO_LOW = 1, FIFO_HIGH, FIFO_RUNNER };
 #define STACK_SIZE (64 << 10)
 /* The kernel ends a real-time thread that has not blocked for this long. */
 #define FUSE_US 1000000
-/* The kernel's command line has this program's words after this one. */
-#define MARK "kernmark"
 /* Longest order in bytes. */
 #define ORDER_MAX 2048
-/* The I/O port of the emulator's debug console. */
-#define DEBUG_CONSOLE 0xe9
+/* The module, by default, in the folder of this program. */
+#define MODULE "kernmark.ko"
 
 struct seat {
 	const struct km_thread *thread;
@@ -70,7 +65,7 @@ struct seat {
 
 static char stacks[PORT_THREADS][STACK_SIZE] __attribute__((aligned(4096)));
 /* Records not written yet. */
-static char output[1 << 16];
+static struct output output;
 
 static struct {
 	struct seat seat[PORT_THREADS];
@@ -78,64 +73,28 @@ static struct {
 	port_ticks hz;		/* of the clock */
 	bool counts;		/* its ticks count instructions */
 	port_ticks rested;
-	bool first_process;
-	const char *module;
-	size_t used;		/* bytes of output in use */
+	const char *module;	/* NULL: MODULE */
 } port = { .cpu = -1 };
 
 uint32_t port_shift;
 int port_device = -1;
 
+static _Noreturn void die(const char *what, const char *why)
+{
+	fprintf(stderr, "kernmark-agent: %s: %s\n", what, why);
+	exit(1);
+}
+
 static void flush(void)
 {
-	const char *at = output;
-	size_t n = port.used;
-
-	port.used = 0;
-	if (port.first_process) {
-		/*
-		 * Only for now: switching to a thread with I/O ports costs
-		 * more.
-		 */
-		if (ioperm(DEBUG_CONSOLE, 1, 1))
-			return;
-		__asm__ volatile("rep outsb"
-				 : "+S"(at), "+c"(n)
-				 : "d"(DEBUG_CONSOLE) : "memory");
-		ioperm(DEBUG_CONSOLE, 1, 0);
-		return;
-	}
-	while (n) {
-		ssize_t written = write(STDOUT_FILENO, at, n);
-
-		if (written <= 0)
-			exit(1);
-		at += written;
-		n -= (size_t)written;
-	}
+	if (!output_flush(&output))
+		die("cannot write the records", strerror(errno));
 }
 
 void port_write(const char *bytes, size_t n)
 {
-	if (port.used + n > sizeof(output))
-		flush();
-	memcpy(output + port.used, bytes, n);
-	port.used += n;
-}
-
-/* The first process must not end: the kernel would panic. */
-static _Noreturn void end(int status)
-{
-	flush();
-	if (port.first_process)
-		reboot(RB_POWER_OFF);
-	exit(status);
-}
-
-static _Noreturn void die(const char *what, const char *why)
-{
-	fprintf(stderr, "kernmark-agent: %s: %s\n", what, why);
-	end(1);
+	if (!output_add(&output, bytes, n))
+		die("cannot write the records", strerror(errno));
 }
 
 void port_call_failed(void)
@@ -403,19 +362,31 @@ static void unload(void)
 	syscall(SYS_delete_module, CALL_DEVICE, O_NONBLOCK);
 }
 
+/* The path of MODULE. */
+static const char *module_beside(void)
+{
+	static char path[4096 + sizeof(MODULE)];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - sizeof(MODULE));
+
+	if (n < 0)
+		die("/proc/self/exe", strerror(errno));
+	while (n && path[n - 1] != '/')
+		n--;
+	strcpy(path + n, MODULE);
+	return path;
+}
+
 /* Unloads a module that a killed run left behind: it may be another build. */
 static void load(void)
 {
-	int file;
+	const char *module = port.module ? port.module : module_beside();
+	int file = open(module, O_RDONLY | O_CLOEXEC);
 
-	if (!port.module)
-		die("no module given", "use module=FILE");
-	file = open(port.module, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
-		die(port.module, strerror(errno));
+		die(module, strerror(errno));
 	unload();
 	if (syscall(SYS_finit_module, file, "", 0))
-		die(port.module, why_not_loaded());
+		die(module, why_not_loaded());
 	close(file);
 }
 
@@ -508,11 +479,11 @@ static void introduce(const struct order *o)
 static _Noreturn void wrong_argument(const char *word)
 {
 	fprintf(stderr, "kernmark-agent: wrong argument: %s\n"
-		"usage: kernmark-agent module=FILE [cpu=N] [icount=SHIFT]"
-		" [parent=PID] list\n"
+		"usage: kernmark-agent [module=FILE] [cpu=N] [icount=SHIFT]"
+		" [debugcon=PORT] [parent=PID] list\n"
 		"       kernmark-agent ... run [samples=N] [budget_us=N]"
 		" [cases=HEX]\n", word);
-	end(2);
+	exit(2);
 }
 
 static void session(char *text)
@@ -541,15 +512,6 @@ static void session(char *text)
 	munmap(port_shared_start, (size_t)(port_shared_end - port_shared_start));
 	close(port_device);
 	unload();
-}
-
-/* Sets up what a machine's first process does not have yet. */
-static void be_first(void)
-{
-	port.first_process = true;
-	port.module = "/kernmark.ko";
-	mkdir("/dev", 0755);
-	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
 }
 
 static const char *behind(const char *text, const char *prefix)
@@ -584,26 +546,10 @@ static bool own_word(const char *word)
 	} else if ((value = behind(word, "icount="))) {
 		port_shift = number(word, value, 63);
 		port.counts = true;
+	} else if ((value = behind(word, "debugcon="))) {
+		output.debug_console = number(word, value, OUTPUT_IO_PORT_MOST);
 	}
 	return value;
-}
-
-/*
- * Returns the words after the mark. Before it, Linux puts the words of its
- * command line that it does not know, for example those that only the boot
- * loader uses.
- */
-static char **behind_mark(char **word)
-{
-	for (; *word; word++)
-		if (!strcmp(*word, MARK))
-			return word + 1;
-	die("the kernel's command line", "it does not end in `-- " MARK " ORDER`; "
-									"does "
-									"it "
-									"contain "
-									"another "
-									"`--`?");
 }
 
 int main(int argc, char **argv)
@@ -613,10 +559,6 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	argv++;
-	if (getpid() == 1) {
-		be_first();
-		argv = behind_mark(argv);
-	}
 	while (*argv && own_word(*argv))
 		argv++;
 	for (; *argv; argv++) {
@@ -625,5 +567,6 @@ int main(int argc, char **argv)
 			die("the order", "it is too long");
 	}
 	session(text);
-	end(0);
+	flush();
+	return 0;
 }

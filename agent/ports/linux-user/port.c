@@ -21,17 +21,22 @@
 #include "cpus.h"
 #include "linux.h"
 #include "order.h"
+#include "output.h"
 
 /* SCHED_FIFO priorities, low so that the machine's own threads come first. */
 enum { FIFO_LOW = 1, FIFO_HIGH, FIFO_RUNNER };
 
-/* A rest of REST_US follows REST_EVERY_US of work. */
+/* After this much work comes a rest of a tenth of it. */
 #define REST_EVERY_US 40000
+/* For the kernel to free ended threads. */
 #define REST_US 4000
 /*
  * Number of ended threads between rests: the kernel frees them only in a rest.
  */
 #define REST_EVERY_THREADS 64
+/* The longest part, by default. Each part's setup is work for an emulator. */
+#define BURST_US 50000
+#define BURST_EMULATED_US 300000
 /* The kernel ends a real-time thread that has not blocked for this long. */
 #define FUSE_US 1000000
 /* For each thread of a part; a multiple of any page size. */
@@ -59,6 +64,7 @@ static struct {
 	int realtime_errno;
 	int unlocked;		/* errno of mlockall(); 0: it succeeded */
 	port_ticks hz;
+	bool counts;		/* the clock's ticks count instructions */
 	port_ticks rested;
 	uint32_t reaped;	/* ended threads that the benchmark created */
 	int32_t uncounted;	/* context switches to add to this part */
@@ -66,19 +72,31 @@ static struct {
 	char *stacks;
 } port;
 
+uint32_t port_shift;
+
+/* Records not written yet. */
+static struct output output;
+
 const struct km_bench *const port_tables[] = {
 	KM_PORTABLE(KM_LISTED) KM_POSIX(KM_LISTED) NULL
 };
-
-void port_write(const char *bytes, size_t n)
-{
-	fwrite(bytes, 1, n, stdout);
-}
 
 static void die(const char *what)
 {
 	fprintf(stderr, "kernmark-agent: %s: %s\n", what, strerror(errno));
 	exit(1);
+}
+
+static void flush(void)
+{
+	if (!output_flush(&output))
+		die("cannot write the records");
+}
+
+void port_write(const char *bytes, size_t n)
+{
+	if (!output_add(&output, bytes, n))
+		die("cannot write the records");
 }
 
 static long futex(uint32_t *word, int op, uint32_t value)
@@ -271,7 +289,9 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 	const char *wrong = NULL;
 
 	/* Shows the reader which case has begun, in case it never ends. */
-	fflush(stdout);
+	flush();
+	/* The setup may have been much work. */
+	port_rest();
 	memset(g, 0, sizeof(*g));
 	g->run = r;
 	for (uint32_t i = 0; i < n && !wrong; i++) {
@@ -312,11 +332,16 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
  */
 void port_rest(void)
 {
-	struct timespec rest = { .tv_nsec = REST_US * 1000 };
+	port_ticks worked = port_now() - port.rested;
+	uint64_t us = worked / 10 * 1000000 / port.hz;
+	struct timespec rest = {
+		.tv_sec = (time_t)(us / 1000000),
+		.tv_nsec = (long)(us % 1000000 * 1000),
+	};
 
-	if (port_now() - port.rested < port_ticks_of_us(REST_EVERY_US))
+	if (worked < port_ticks_of_us(REST_EVERY_US))
 		return;
-	fflush(stdout);
+	flush();
 	nanosleep(&rest, NULL);
 	port.rested = port_now();
 }
@@ -557,6 +582,11 @@ static port_ticks measure_hz(void)
 	       tick[1] % ns[1] * 1000000000u / ns[1];
 }
 
+static void claim_clock(void)
+{
+	port.hz = port.counts ? PORT_EMULATED_HZ : measure_hz();
+}
+
 /* Everything is in memory before anything is timed. */
 static struct km_memory *own_memory(void)
 {
@@ -585,9 +615,10 @@ static struct km_memory *own_memory(void)
 struct arguments {
 	uint32_t samples, budget_us, epoch_ns, burst_us;
 	int cpu, other;		/* -1: none */
-	bool other_said, never_realtime;
+	bool burst_said, other_said, never_realtime;
 	uint32_t parent;	/* 0: none */
-	char **cases;
+	const char *selected;	/* as in struct km_options */
+	char **cases;		/* by id */
 };
 
 static void claim_cpus(const struct arguments *a)
@@ -617,8 +648,11 @@ static void claim_priority(const struct arguments *a)
 
 	if (a->never_realtime)
 		return;
-	/* Without this limit, a runaway thread would keep the CPU. */
-	port.realtime = !setrlimit(RLIMIT_RTTIME, &fuse) &&
+	/*
+	 * Without this limit, a runaway thread would keep the CPU. In an emulator
+	 * that counts instructions, a second of the clock is not much work.
+	 */
+	port.realtime = (port.counts || !setrlimit(RLIMIT_RTTIME, &fuse)) &&
 			set_scheduler(SCHED_FIFO, &p);
 	port.realtime_errno = port.realtime ? 0 : errno;
 }
@@ -631,7 +665,9 @@ static void introduce(const char *mode)
 	uname(&name);
 	km_hello(&(struct km_hello){
 		.port = "linux-user", .arch = name.machine, .mode = mode,
-		.clock = PORT_CLOCK, .unit = "cycles", .hz = port.hz,
+		.clock = PORT_CLOCK,
+		.unit = port.counts ? "instructions" : "cycles",
+		.hz = port.counts ? 0 : port.hz,
 		.realtime = port.realtime,
 	});
 	snprintf(text, sizeof(text), "%s %s %s", name.sysname, name.release,
@@ -669,15 +705,19 @@ static void follow(uint32_t parent)
 
 static void run(const struct arguments *a)
 {
-	struct km_options o = { .samples = a->samples };
+	struct km_options o = { .samples = a->samples, .cases = a->selected };
 	struct km_memory *m = own_memory();
 
 	claim_cpus(a);
-	port.hz = measure_hz();
+	claim_clock();
 	claim_priority(a);
-	o.budget = port_ticks_of_us(a->budget_us);
-	o.epoch = port.hz / 1000 * a->epoch_ns / 1000000;
-	o.burst = port_ticks_of_us(a->burst_us);
+	/* A count of instructions needs neither a limit in time nor batches. */
+	if (!port.counts) {
+		o.budget = port_ticks_of_us(a->budget_us);
+		o.epoch = port.hz / 1000 * a->epoch_ns / 1000000;
+	}
+	o.burst = port_ticks_of_us(a->burst_said ? a->burst_us :
+				   port.counts ? BURST_EMULATED_US : BURST_US);
 	introduce("run");
 	port.rested = port_now();
 	if (!*a->cases)
@@ -713,22 +753,31 @@ static bool setting(struct arguments *a, const char *word)
 {
 	const struct {
 		const char *key;
-		uint32_t *to, least;
+		uint32_t *to, least, most;
 	} numbers[] = {
-		{ "samples", &a->samples, 1 },
-		{ "budget_us", &a->budget_us, 0 },
-		{ "epoch_ns", &a->epoch_ns, 0 },
-		{ "burst_us", &a->burst_us, 0 },
-		{ "parent", &a->parent, 1 },
+		{ "samples", &a->samples, 1, UINT32_MAX },
+		{ "budget_us", &a->budget_us, 0, UINT32_MAX },
+		{ "epoch_ns", &a->epoch_ns, 0, UINT32_MAX },
+		{ "burst_us", &a->burst_us, 0, UINT32_MAX },
+		{ "parent", &a->parent, 1, UINT32_MAX },
+		{ "icount", &port_shift, 0, 63 },
+		{ "debugcon", &output.debug_console, 1, OUTPUT_IO_PORT_MOST },
 	};
 	const char *value;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		value = value_of(word, numbers[i].key);
-		if (value)
-			return order_number(value, numbers[i].to) &&
-			       *numbers[i].to >= numbers[i].least;
+		if (!value)
+			continue;
+		port.counts |= numbers[i].to == &port_shift;
+		a->burst_said |= numbers[i].to == &a->burst_us;
+		return order_number(value, numbers[i].to) &&
+		       *numbers[i].to >= numbers[i].least &&
+		       *numbers[i].to <= numbers[i].most;
 	}
+	a->selected = value_of(word, "cases");
+	if (a->selected)
+		return order_cases(a->selected);
 	value = value_of(word, "cpu");
 	if (value)
 		return cpu_number(value, &a->cpu);
@@ -747,41 +796,46 @@ static bool setting(struct arguments *a, const char *word)
 static int usage(const char *what)
 {
 	fprintf(stderr, "kernmark-agent: wrong argument: %s\n"
-		"usage: kernmark-agent list\n"
-		"       kernmark-agent run [samples=N] [budget_us=N] [epoch_ns=N]"
-		" [burst_us=N]\n"
-		"                          [cpu=N] [other=N|none] [realtime=auto|never] [parent=PID]"
-		" [CASE...]\n", what);
+		"usage: kernmark-agent [icount=SHIFT] [debugcon=PORT] list\n"
+		"       kernmark-agent [icount=SHIFT] [debugcon=PORT] run [samples=N] [budget_us=N]\n"
+		"                      [epoch_ns=N] [burst_us=N] [cpu=N] [other=N|none]\n"
+		"                      [realtime=auto|never] [parent=PID] [cases=HEX | CASE...]\n",
+		what);
 	return 2;
 }
 
 int main(int argc, char **argv)
 {
 	struct arguments a = {
-		.samples = 500, .epoch_ns = 20000, .burst_us = 50000,
+		.samples = 500, .epoch_ns = 20000,
 		.cpu = -1, .other = -1,
 	};
-	static char stream[1 << 16];
+	bool list;
 
-	setvbuf(stdout, stream, _IOFBF, sizeof(stream));
+	(void)argc;
 	port.cpu = port.other = -1;
-	if (argc == 2 && !strcmp(argv[1], "list")) {
-		port.hz = measure_hz();
-		introduce("list");
-		km_catalog();
-		km_bye();
-		return fflush(stdout) ? 1 : 0;
-	}
-	if (argc < 2 || strcmp(argv[1], "run"))
-		return usage(argc < 2 ? "(none)" : argv[1]);
-	for (argv += 2; *argv && strchr(*argv, '='); argv++)
+	for (argv++; *argv && strchr(*argv, '='); argv++)
+		if (!setting(&a, *argv))
+			return usage(*argv);
+	list = *argv && !strcmp(*argv, "list");
+	if (!*argv || (!list && strcmp(*argv, "run")))
+		return usage(*argv ? *argv : "(none)");
+	for (argv++; !list && *argv && strchr(*argv, '='); argv++)
 		if (!setting(&a, *argv))
 			return usage(*argv);
 	a.cases = argv;
 	for (; *argv; argv++)
-		if (!km_has(*argv))
+		if (list || !km_has(*argv))
 			return usage(*argv);
-	follow(a.parent);
-	run(&a);
-	return fflush(stdout) ? 1 : 0;
+	if (list) {
+		claim_clock();
+		introduce("list");
+		km_catalog();
+		km_bye();
+	} else {
+		follow(a.parent);
+		run(&a);
+	}
+	flush();
+	return 0;
 }

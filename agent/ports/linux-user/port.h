@@ -25,7 +25,8 @@ typedef uint64_t port_ticks;
 #define PORT_OBJECTS 512
 
 /*
- * The CPU's counter. Earlier instructions have finished and later ones have not
+ * The CPU's counter, and its frequency in an emulator that counts instructions.
+ * Earlier instructions have finished and later ones have not
  * started, so a stamp separates what comes before it from what comes after.
  * RISC-V promises this of loads and stores only: a fence orders them with the
  * counter, which it regards as a device that is read. Where user mode has no
@@ -33,6 +34,7 @@ typedef uint64_t port_ticks;
  */
 #if defined(__x86_64__) || defined(__i386__)
 #define PORT_CLOCK "tsc"
+#define PORT_EMULATED_HZ 1000000000
 KM_INLINE port_ticks port_now(void)
 {
 	uint32_t low, high;
@@ -43,6 +45,7 @@ KM_INLINE port_ticks port_now(void)
 }
 #elif defined(__aarch64__)
 #define PORT_CLOCK "cntvct"
+#define PORT_EMULATED_HZ 62500000
 KM_INLINE port_ticks port_now(void)
 {
 	port_ticks t;
@@ -63,6 +66,7 @@ KM_INLINE port_ticks port_now(void)
 }
 #else
 #define PORT_CLOCK "monotonic"
+#define PORT_EMULATED_HZ 1000000000
 KM_INLINE port_ticks port_now(void)
 {
 	struct timespec t;
@@ -71,6 +75,12 @@ KM_INLINE port_ticks port_now(void)
 	return (port_ticks)t.tv_sec * 1000000000u + (port_ticks)t.tv_nsec;
 }
 #endif
+
+/*
+ * The clock's ticks shifted right by this are counts in the unit of the stream.
+ */
+extern uint32_t port_shift;
+#define PORT_COUNT(ticks) ((ticks) >> port_shift)
 
 /* Threads that a benchmark creates itself. Each ends by returning. */
 

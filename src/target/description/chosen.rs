@@ -324,7 +324,7 @@ impl ChosenTarget {
         let board = self.board.clone();
         let options = self.options.clone();
         let mut values = vec![
-            ("agent", known.agent),
+            ("agent_sources", known.agent_sources),
             ("linux_agent", known.linux_agent),
             ("here", known.here),
             ("out", known.out),

@@ -556,7 +556,7 @@ command = ["-w", "{words}"]
     #[test]
     fn board_and_variants_become_words() {
         let values = PlaceholderValues {
-            agent: "/A",
+            agent_sources: "/A",
             here: "/H",
             out: "/{board}",
             linux_agent: "/L",
@@ -590,7 +590,7 @@ command = ["-w", "{words}"]
     #[test]
     fn option_values_replace_placeholders() {
         let values = PlaceholderValues {
-            agent: "",
+            agent_sources: "",
             here: "",
             out: "{words}",
             linux_agent: "",
@@ -610,7 +610,7 @@ command = ["-w", "{words}"]
     #[test]
     fn settings_of_a_family_add_words_for_each() {
         let values = PlaceholderValues {
-            agent: "",
+            agent_sources: "",
             here: "",
             out: "",
             linux_agent: "",
@@ -655,7 +655,7 @@ command = ["-w", "{words}"]
     #[test]
     fn unlisted_boards_need_a_serial_line() {
         let values = PlaceholderValues {
-            agent: "",
+            agent_sources: "",
             here: "/H",
             out: "",
             linux_agent: "",
@@ -906,7 +906,7 @@ command = ["-w", "{words}"]
             if let Ok(description) = Description::parse("t", &text) {
                 for spec in ["t", "t:b,variant=x+z,o=2", "t:c/d,serial=e,SET_A={o}"] {
                     if let Ok(Spec::Described(choice)) = spec.parse() {
-                        let values = PlaceholderValues { agent: "{out}", here: "{here}", out: "{agent}", linux_agent: "{tool}", tool: "{o}" };
+                        let values = PlaceholderValues { agent_sources: "{out}", here: "{here}", out: "{agent_sources}", linux_agent: "{tool}", tool: "{o}" };
                         let _ = description.choose(&choice).map(|chosen| chosen.fill(&values));
                     }
                 }

@@ -3,7 +3,7 @@
 //! Placeholders, `{name}`, in the words of a description: finds, checks and replaces them.
 
 /// Placeholders that are known in all words.
-pub(super) const COMMON: [&str; 5] = ["agent", "linux_agent", "here", "out", "board"];
+pub(super) const COMMON: [&str; 5] = ["agent_sources", "linux_agent", "here", "out", "board"];
 
 /// Placeholders that are known in some words only.
 pub(super) const SPECIAL: [&str; 6] = ["image", "serial", "baud", "tool", "order", "console"];
@@ -12,7 +12,7 @@ pub(super) const SPECIAL: [&str; 6] = ["image", "serial", "baud", "tool", "order
 #[derive(Clone, Copy, Debug)]
 pub struct PlaceholderValues<'a> {
     /// The folder with the agent's sources.
-    pub agent: &'a str,
+    pub agent_sources: &'a str,
     /// The folder of the description.
     pub here: &'a str,
     /// The folder for build output.

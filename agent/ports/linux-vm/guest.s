@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
+# SPDX-License-Identifier: MIT OR Apache-2.0
 # The whole memory of the guest that kvm-works runs. It goes from the reset vector into
 # protected mode, uses its stack for some 15 million instructions, and makes QEMU exit with
 # status 5.

@@ -1,9 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
-# image.sh OUT KERNEL: builds the module and its user side for a kernel, and
-# writes to OUT/facts which kernel that is. KERNEL is one of
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# image.sh OUT AGENT KERNEL: builds a machine with an agent, kernel or user, and a
+# kernel. KERNEL is one of
 #   a Debian kernel by name (see kernel.sh);
-#   `this`: the running kernel;
 #   a folder with a slash in its path where modules are built: a kernel's build
 #   folder with arch/x86/boot/bzImage, or a folder with vmlinuz and build;
 #   a kernel, vmlinuz-RELEASE, with a slash in its path; its modules are built in
@@ -11,7 +10,8 @@
 set -eu
 
 out=$1
-kernel=$2
+agent=$2
+kernel=$3
 port=$(dirname "$(realpath "$0")")
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/kernmark/kernels
 
@@ -30,12 +30,7 @@ first()
 	return 1
 }
 
-vmlinuz=
-kdir=
 case $kernel in
-this)
-	kdir=/lib/modules/$(uname -r)/build
-	;;
 */*)
 	path=$(realpath -e "$kernel" 2> /dev/null) || die "there is no kernel $kernel"
 	if [ -d "$path" ]; then
@@ -47,20 +42,15 @@ this)
 		release=$(basename "$path")
 		release=${release#vmlinuz-}
 		kdir=$(first "$(dirname "$path")/build" "/lib/modules/$release/build") ||
+			[ "$agent" = user ] ||
 			die "there is neither $(dirname "$path")/build nor" \
 				"/lib/modules/$release/build to build modules of $path in"
 	fi
+	# The kernel may have been rebuilt under the same name.
+	rm -f "$out/agent/kernmark.ko"
+	make -s -C "$port" OUT="$out" AGENT="$agent" KDIR="$kdir" VMLINUZ="$vmlinuz"
+	;;
+*)
+	make -s -C "$port" OUT="$out" AGENT="$agent" KERNEL="$kernel" CACHE="$cache"
 	;;
 esac
-
-if [ "$kdir" ]; then
-	[ -e "$kdir/Makefile" ] || die "cannot build modules in $kdir: it has no Makefile"
-	# The kernel may have been rebuilt under the same name.
-	rm -f "$out/kernmark.ko"
-	make -s -C "$port" OUT="$out" KDIR="$kdir" VMLINUZ="$vmlinuz"
-else
-	make -s -C "$port" OUT="$out" KERNEL="$kernel" CACHE="$cache"
-fi
-objcopy -O binary -j .modinfo "$out/kernmark.ko" "$out/modinfo"
-tr '\0' '\n' < "$out/modinfo" |
-	sed -n 's/^vermagic=\([^ ]*\).*/module_for=\1/p' > "$out/facts"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
+# SPDX-License-Identifier: MIT OR Apache-2.0
 # kernel.sh KERNEL CACHE ARCHITECTURE PART: fetches a Debian kernel from its
 # mirror into the folder CACHE/ARCHITECTURE/KERNEL:
 #
