@@ -863,7 +863,7 @@ fn targets_are_listed_with_their_boards_and_variants() {
         all.find(|target| target["name"] == name).unwrap()
     };
     assert_eq!(named("freertos")["default_board"], "m4");
-    assert_eq!(named("linux-vm")["options"][1]["default"], "cloud");
+    assert_eq!(named("linux-vm")["options"][2]["default"], "cloud");
     assert_eq!(named("mine")["boards"][0]["name"], "a");
     bed.script("agent", "cat whole.cycles");
     bed.measure("mine:a", &[]).expect(0, "clock.read,ok", "");
