@@ -516,7 +516,7 @@ fn debian_kernels_are_chosen_by_suite_and_version() {
     path.push(":");
     path.push(env::var_os("PATH").unwrap());
     for (kernel, architecture, wanted) in CHOICES.iter().copied() {
-        let mut command = Command::new(common::here("agent/ports/linux-kernel/kernel.sh"));
+        let mut command = Command::new(common::here("agent/ports/linux-vm/kernel.sh"));
         command.arg(kernel).arg(folder.join("cache"));
         command.args([architecture, "vmlinuz"]).env("PATH", &path);
         let seen = Seen::from(command.output().unwrap());
