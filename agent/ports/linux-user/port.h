@@ -26,8 +26,8 @@ typedef uint64_t port_ticks;
 
 /*
  * The CPU's counter, and its frequency in an emulator that counts instructions.
- * Earlier instructions have finished and later ones have not
- * started, so a stamp separates what comes before it from what comes after.
+ * Earlier instructions have finished and later ones have not started, so a stamp
+ * separates what comes before it from what comes after.
  * RISC-V promises this of loads and stores only: a fence orders them with the
  * counter, which it regards as a device that is read. Where user mode has no
  * counter for certain, the kernel's clock takes its place.
@@ -56,6 +56,7 @@ KM_INLINE port_ticks port_now(void)
 }
 #elif defined(__riscv) && __riscv_xlen == 64
 #define PORT_CLOCK "time"
+#define PORT_EMULATED_HZ 10000000
 KM_INLINE port_ticks port_now(void)
 {
 	port_ticks t;
