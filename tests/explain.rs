@@ -70,10 +70,21 @@ fn assert_compositions_exist(target: &str, catalog: &BTreeSet<String>) {
 fn linux_catalog_has_all_parts() {
     let listed = succeeds(&mut kernmark(&["list", "--format", "csv"]));
     let mut rows = csv::Reader::from_reader(listed.as_bytes());
-    assert_compositions_exist(
-        "linux",
-        &rows.records().map(|r| r.unwrap()[0].to_owned()).collect(),
-    );
+    let catalog = rows.records().map(|r| r.unwrap()[0].to_owned()).collect();
+    assert_compositions_exist("linux", &catalog);
+    // `reference.rs` checks the parts that a run in kernel mode has.
+    let all = compositions();
+    for pattern in explain::patterns(&all, explain::BOTH_MODES) {
+        let mut ids = catalog.iter().filter(|id| matches(pattern, id)).peekable();
+        assert!(ids.peek().is_some(), "no metric matches {pattern}");
+        for id in ids {
+            let parts = explain::parts(&all, explain::BOTH_MODES, id).unwrap();
+            let own = parts.iter().filter(|part| part.dataset.is_none());
+            for CostPart { metric, .. } in own {
+                assert!(catalog.contains(metric), "no {metric}, a part of {id}");
+            }
+        }
+    }
 }
 
 /// Covers the patterns for kernel threads only, because the log has no user threads.
@@ -110,7 +121,9 @@ fn parts_of_published_figures_are_published() {
 
 #[test]
 fn every_part_has_a_reason_and_every_target_is_known() {
-    let mut targets: BTreeSet<String> = ["linux", "linux-vm", "freertos"].map(String::from).into();
+    let mut targets: BTreeSet<String> = ["linux", "linux-vm", explain::BOTH_MODES, "freertos"]
+        .map(String::from)
+        .into();
     targets.extend(
         reference::datasets()
             .unwrap()
@@ -135,14 +148,19 @@ fn every_part_has_a_reason_and_every_target_is_known() {
 /// A metric, and the time of its samples in each replicate.
 type Costs = (&'static str, fn(u64) -> u64);
 
-/// A saved run with this many processes; the costs are in ns.
+/// A saved run of Linux with this many processes; the costs are in ns.
 fn saved(name: &str, replicates: u64, metrics: &[Costs]) -> String {
+    saved_by("linux-user", "Linux 1", name, replicates, metrics)
+}
+
+/// The same by this port, on this kernel.
+fn saved_by(port: &str, kernel: &str, name: &str, replicates: u64, metrics: &[Costs]) -> String {
     let mut lines = Vec::new();
     for replicate in 0..replicates {
         let start = lines.len();
         let seq = |lines: &Vec<String>| (lines.len() - start) as u64;
         let hello =
-            "port=linux-user arch=none mode=run clock=c unit=cycles hz=1000000000 realtime=no";
+            format!("port={port} arch=none mode=run clock=c unit=cycles hz=1000000000 realtime=no");
         let pairs = |words: &str| -> Vec<(String, String)> {
             let pairs = words.split(' ').map(|word| word.split_once('=').unwrap());
             pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
@@ -155,7 +173,8 @@ fn saved(name: &str, replicates: u64, metrics: &[Costs]) -> String {
                 .collect();
             lines.extend(record::write(seq(lines), kind, &pairs, text));
         };
-        write(&mut lines, "hello", hello, None);
+        write(&mut lines, "hello", &hello, None);
+        write(&mut lines, "info", "name=kernel", Some(kernel));
         for (id, value) in metrics {
             let bench = format!("metric={id} case={id} from=0 to=1 switches=0");
             write(&mut lines, "bench", &bench, Some("What it does."));
@@ -240,6 +259,60 @@ fn round_trip_is_shown_with_parts_and_residual() {
     assert_eq!(whole["residual"]["low"], 420.0);
     assert_eq!(whole["residual"]["high"], 468.0);
     assert_eq!(whole["residual"]["reading"], "rest");
+}
+
+/// A write is the way in, the copy and the way out, which a run in kernel mode has.
+#[test]
+fn parts_of_kernel_mode_come_from_a_second_run() {
+    const USER: &[Costs] = &[("clock.read", |_| 20), ("pipe.write.64", |r| 1020 + r)];
+    const KERNEL: &[Costs] = &[
+        ("clock.read", |_| 30),
+        ("syscall.enter.write.user", |_| 330),
+        ("syscall.exit.write.user", |_| 130),
+        ("copy.in.user.64", |r| 130 + 2 * r),
+        ("mutex.lock.immediate.kernel", |_| 40),
+        ("mutex.unlock.immediate.kernel", |_| 40),
+        ("waitqueue.wake_up.immediate", |_| 50),
+    ];
+    let user = saved("both-user", 7, USER);
+    let kernel =
+        |kernel: &str, name: &str, metrics| saved_by("linux-kernel", kernel, name, 7, metrics);
+    let same = kernel("Linux 1", "both-kernel", KERNEL);
+    let explain = |files: &[&str]| {
+        let words = [&["explain", "pipe.write.64"], files].concat();
+        kernmark(&[&words[..], &["--format", "json"]].concat())
+            .output()
+            .unwrap()
+    };
+    let whole = explain(&[&user, &same]);
+    let whole: Value = serde_json::from_slice(&whole.stdout).unwrap();
+    // Each net of the clock of its own run; replicate r has r here and 2 r there.
+    assert_eq!(whole["measured"], 1003);
+    assert_eq!(whole["sum"], 300 + 100 + 106 + 10 + 10 + 20);
+    assert_eq!(whole["residual"]["low"], 454.0);
+    assert_eq!(whole["residual"]["high"], 460.0);
+    assert_eq!(whole["parts"][0]["dataset"], "linux-vm");
+
+    let absent = kernel("Linux 1", "both-absent", &KERNEL[..2]);
+    let absent = explain(&[&user, &absent]);
+    let absent: Value = serde_json::from_slice(&absent.stdout).unwrap();
+    assert_eq!(absent["residual"]["reading"], "unmeasured");
+
+    let other = kernel("Linux 2", "both-other", KERNEL);
+    for (files, said) in [
+        ([&user[..], &other[..]], "the runs measured two kernels"),
+        ([&same, &user], "the first is in user mode"),
+        ([&user, &user], "the second in kernel mode"),
+        (
+            ["reference:zircon/2018-01-02", &same],
+            "no run in kernel mode",
+        ),
+    ] {
+        let refused = explain(&files);
+        assert_eq!(refused.status.code(), Some(2));
+        let message = String::from_utf8(refused.stderr).unwrap();
+        assert!(message.contains(said), "{message}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 //! The command `explain`: a metric in, its parts and the residual out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
@@ -28,6 +28,10 @@ pub struct Arguments {
     /// A saved run, a file of another tool, `-` for standard input, or a published dataset such as
     /// reference:composite/2007/composite [default: the latest complete run of --on]
     pub file: Option<PathBuf>,
+
+    /// A saved run of linux-vm or linux-kernel with the same kernel, which has further parts of a
+    /// metric of user mode
+    pub kernel_mode: Option<PathBuf>,
 
     /// Use the latest run of this target
     #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
@@ -59,16 +63,20 @@ pub(super) fn explain(arguments: &Arguments) -> Outcome {
     let compositions = explain::compositions().map_err(Failure::Failed)?;
     let named = arguments.file.as_deref().and_then(published::named);
     let (explanation, origin) = if let Some(reference) = named {
+        if arguments.kernel_mode.is_some() {
+            return Err(Failure::Usage(
+                "published figures have no run in kernel mode".to_owned(),
+            ));
+        }
         of_dataset(&arguments.id, &reference?, &compositions)?
     } else {
         let path = path_or_latest(arguments.file.as_deref(), &arguments.on)?;
-        let run = read_run(&path)?;
-        of_run(
-            &arguments.id,
-            &run,
-            path.display().to_string(),
-            &compositions,
-        )?
+        let source = Source::read(&path)?;
+        let beside = match &arguments.kernel_mode {
+            Some(path) => Some(kernel_mode(&source, Source::read(path)?)?),
+            None => None,
+        };
+        of_run(&arguments.id, &source, beside.as_ref(), &compositions)?
     };
     let text = match arguments.printed.format() {
         ExplainFormat::Table => report::explain::table(&explanation, &origin, &style()),
@@ -78,20 +86,101 @@ pub(super) fn explain(arguments: &Arguments) -> Outcome {
     print(text.as_bytes())
 }
 
+/// A saved run, and where it comes from.
+struct Source {
+    file: String,
+    run: Run,
+}
+
+impl Source {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        Ok(Source {
+            file: path.display().to_string(),
+            run: read_run(path)?,
+        })
+    }
+
+    /// The name of its target in the compositions.
+    fn target(&self) -> &str {
+        let port = self.run.sessions.first();
+        let port = port.map_or("", |session| &session.port);
+        reference::target(port).unwrap_or(port)
+    }
+
+    /// The kernel that it measured.
+    fn kernel(&self) -> &str {
+        let facts = self.run.sessions.first().map(|session| &session.facts[..]);
+        Fact::value_in(facts.unwrap_or_default(), "kernel").unwrap_or("unknown")
+    }
+}
+
+/// Checks that a run can stand beside one in user mode.
+///
+/// # Errors
+///
+/// One of them was made in another mode, or they measured two kernels.
+fn kernel_mode(user: &Source, kernel: Source) -> Result<Source, Failure> {
+    for (source, wanted) in [(user, "linux"), (&kernel, explain::KERNEL_MODE)] {
+        if source.target() != wanted {
+            return Err(Failure::Usage(format!(
+                "{} is a run of {}: of two runs, the first is in user mode (linux) and the second \
+                 in kernel mode (linux-vm or linux-kernel)",
+                source.file,
+                source.target()
+            )));
+        }
+    }
+    if user.kernel() != kernel.kernel() {
+        return Err(Failure::Usage(format!(
+            "the runs measured two kernels: {} has {}, {} has {}",
+            user.file,
+            user.kernel(),
+            kernel.file,
+            kernel.kernel()
+        )));
+    }
+    Ok(kernel)
+}
+
 fn of_run(
     id: &str,
-    run: &Run,
-    file: String,
+    source: &Source,
+    beside: Option<&Source>,
     compositions: &[Composition],
 ) -> Result<(Explanation, Origin), Failure> {
-    let port = run.sessions.first().map_or("", |session| &session.port);
-    let target = reference::target(port).unwrap_or(port);
+    let (file, run) = (&source.file, &source.run);
+    let target = source.target();
     let measured = run.metrics.iter().map(|metric| metric.id.as_str());
     let listed = run.catalog.iter().map(|entry| entry.metric.as_str());
     let ids: Vec<&str> = measured.chain(listed).collect();
-    let pieces = pieces(compositions, target, id, &ids)?;
-    let command = command(id, &pieces, Fact::value_in(&run.host, "target"));
-    let measured = Measured::of_run(run);
+    let of_both = explain::parts(compositions, explain::BOTH_MODES, id);
+    let of_both = of_both.filter(|_| target == "linux");
+    let pieces = match (of_both, beside) {
+        (Some(pieces), Some(_)) => pieces,
+        (Some(_), None) if explain::parts(compositions, target, id).is_none() => {
+            return Err(Failure::Usage(format!(
+                "the parts of `{id}` are measured in kernel mode: name a run of linux-vm or \
+                 linux-kernel with the same kernel after {file}"
+            )));
+        }
+        _ => pieces(compositions, target, id, &ids)?,
+    };
+    let mut command = command(id, &pieces, Fact::value_in(&run.host, "target"));
+    let mut measured = Measured::of_run(run);
+    let mut files = file.clone();
+    if let Some(beside) = beside {
+        let kernel = Measured::of_run(&beside.run);
+        if kernel.unit != measured.unit {
+            return Err(Failure::Usage(format!(
+                "{file} is in {}, {} in {}",
+                measured.unit, beside.file, kernel.unit
+            )));
+        }
+        measured.add(explain::KERNEL_MODE, kernel);
+        files = format!("{file} and, in kernel mode, {}", beside.file);
+        let on = Fact::value_in(&beside.run.host, "target");
+        command = format!("{command}; {}", kernel_command(&pieces, on));
+    }
     let explanation = explain::explain(id, pieces, &measured).ok_or_else(|| {
         Failure::Failed(match measured.absent.get(id) {
             Some(reason) => format!("{file} has no value of `{id}`: {reason}"),
@@ -100,7 +189,7 @@ fn of_run(
     })?;
     let between = run.catalog.iter().find(|entry| entry.metric == id);
     let origin = Origin {
-        source: file,
+        source: files,
         about: between.map_or_else(String::new, |entry| entry.between.clone()),
         command: Some(command),
     };
@@ -171,14 +260,26 @@ fn pieces(
     }))
 }
 
-/// The command that measures a metric and its parts.
+/// The command that measures a metric and its parts in the same run.
 fn command(id: &str, pieces: &[CostPart], target: Option<&str>) -> String {
+    let own = pieces.iter().filter(|piece| piece.dataset.is_none());
+    let own = own.map(|piece| piece.metric.as_str());
+    run_command([id].into_iter().chain(own), target)
+}
+
+/// The command that measures the parts of a run in kernel mode.
+fn kernel_command(pieces: &[CostPart], target: Option<&str>) -> String {
+    let others = pieces.iter().filter(|piece| piece.dataset.is_some());
+    let others = others.map(|piece| piece.metric.as_str());
+    run_command(others, target.or(Some(explain::KERNEL_MODE)))
+}
+
+fn run_command<'a>(metrics: impl Iterator<Item = &'a str>, target: Option<&str>) -> String {
     let mut words = vec!["kernmark run".to_owned()];
     if let Some(target) = target.filter(|target| *target != "linux") {
         words.push(format!("--on '{target}'"));
     }
-    let parts = pieces.iter().map(|piece| piece.metric.as_str());
-    for metric in [crate::stream::run::CLOCK, id].into_iter().chain(parts) {
+    for metric in [crate::stream::run::CLOCK].into_iter().chain(metrics) {
         if !words.iter().any(|word| word == metric) {
             words.push(metric.to_owned());
         }

@@ -279,6 +279,17 @@ impl Measured {
         measured
     }
 
+    /// Adds the values of another run, whose metrics are named by [`name_in`]. The replicates of the
+    /// two runs have nothing in common, so any pairing of them shows how the difference scatters:
+    /// the first goes with the first.
+    pub fn add(&mut self, dataset: &str, other: Measured) {
+        let named = |id: String| name_in(dataset, &id);
+        let values = other.values.into_iter();
+        self.values.extend(values.map(|(id, v)| (named(id), v)));
+        let absent = other.absent.into_iter();
+        self.absent.extend(absent.map(|(id, why)| (named(id), why)));
+    }
+
     /// Published figures: in cycles if all of them have cycles, else in nanoseconds. Figures of
     /// datasets other than `home` are named by [`name_in`].
     #[must_use]
@@ -306,6 +317,12 @@ impl Measured {
         }
     }
 }
+
+/// The target of compositions with parts from a run in user mode and from one in kernel mode.
+pub const BOTH_MODES: &str = "linux+linux-vm";
+
+/// What these compositions call the run in kernel mode, in the column `dataset`.
+pub const KERNEL_MODE: &str = "linux-vm";
 
 /// The name of a benchmark of another dataset: `BENCHMARK (DATASET)`.
 #[must_use]
