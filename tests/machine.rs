@@ -429,6 +429,51 @@ fn live_preemption_overrides_command_line_and_build() {
 }
 
 #[test]
+fn caches_memory_and_topology_are_facts() {
+    let server = facts(&Machine::read(&fixture("server")));
+    let value = |name: &str| {
+        let fact = server.iter().find(|fact| fact.name == name);
+        fact.map(|fact| fact.value.as_str())
+    };
+    assert!(value("topology").is_some_and(|text| text.contains("package")));
+    assert!(value("caches").is_some_and(|text| text.contains("L3")));
+    let changed = Changed::new(
+        "server",
+        "sized",
+        &[
+            (
+                "sys/devices/system/cpu/cpu0/cache/index0/size",
+                Some("48K\n"),
+            ),
+            (
+                "sys/devices/system/cpu/cpu0/cache/index0/type",
+                Some("Data\n"),
+            ),
+            (
+                "sys/devices/system/cpu/cpu0/cache/index0/ways_of_associativity",
+                Some("12\n"),
+            ),
+            (
+                "sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size",
+                Some("64\n"),
+            ),
+            (
+                "sys/devices/system/node/node1/meminfo",
+                Some("Node 1 MemTotal:       32900 kB\nNode 1 MemFree: 5 kB\n"),
+            ),
+        ],
+    );
+    let sized = facts(&Machine::read(&changed.0));
+    let value = |name: &str| sized.iter().find(|fact| fact.name == name).unwrap();
+    let caches = &value("caches").value;
+    assert!(
+        caches.contains("L1d 48 KiB, 12 ways, line 64 B, of "),
+        "{caches}"
+    );
+    assert!(value("memory_of_nodes_kib").value.contains("1:32900"));
+}
+
+#[test]
 fn activity_is_the_difference_of_two_snapshots() {
     let activity = activity("laptop");
     let busy = |cpu: u32| activity.cpus[&cpu].busy_share();

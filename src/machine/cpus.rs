@@ -213,10 +213,12 @@ mod tests {
                     Cache {
                         level: 1,
                         cpus: cpus(core..core + 1),
+                        ..Cache::default()
                     },
                     Cache {
                         level: 3,
                         cpus: cpus(cache * cores..(cache + 1) * cores),
+                        ..Cache::default()
                     },
                 ],
                 node: Some(cache / caches),

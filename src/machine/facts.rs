@@ -2,7 +2,9 @@
 
 //! The facts about a machine that a saved run contains: a [`Machine`] in, [`Fact`]s out.
 
+use super::topology::Cache;
 use super::{format_cpu_list, Cpu, KernelConfig, Machine, Switch};
+use crate::base::number::plural;
 use crate::stream::run::Fact;
 
 /// Kernel configuration options that affect the cost of primitives, by full name.
@@ -86,6 +88,12 @@ pub fn facts(machine: &Machine) -> Vec<Fact> {
             .map(|[one, five, fifteen]| format!("{one:.2} {five:.2} {fifteen:.2}")),
     );
     facts.add("memory_kib", machine.memory_kib);
+    let nodes = machine.node_memory_kib.iter();
+    let nodes: Vec<String> = nodes.map(|(node, kib)| format!("{node}:{kib}")).collect();
+    facts.add(
+        "memory_of_nodes_kib",
+        (!nodes.is_empty()).then(|| nodes.join(" ")),
+    );
     facts.add("memory_available_kib", machine.memory_available_kib);
     facts.add(
         "cgroup_quota",
@@ -170,6 +178,25 @@ fn cpu_facts(facts: &mut Facts, machine: &Machine) {
     }
     let count = machine.online.len();
     facts.add("cpu_count", (count > 0).then_some(count));
+    facts.add(
+        "topology",
+        machine.packages_and_cores.map(|(packages, cores)| {
+            let of = |count: usize, what| plural(count as u64, what);
+            format!("{}, {}", of(packages, "package"), of(cores, "core"))
+        }),
+    );
+    facts.add(
+        "core_types",
+        per_cpu(machine, |cpu| cpu.place.core_type.clone()),
+    );
+    facts.add(
+        "caches",
+        per_cpu(machine, |cpu| {
+            let caches = cpu.place.caches.iter().map(Cache::description);
+            let caches: Vec<String> = caches.collect();
+            (!caches.is_empty()).then(|| caches.join("; "))
+        }),
+    );
     facts.add("smt", machine.smt.as_ref());
     facts.add(
         "governor",

@@ -30,7 +30,7 @@ use std::str::FromStr;
 
 use command_line::public_command_line;
 use control_group::{read_group, read_quotas};
-use topology::{read_places, Place};
+use topology::{count_packages_and_cores, read_node_memory, read_places, Place};
 
 /// The capability to use real-time scheduling. Its bit number.
 const CAP_SYS_NICE: u32 = 23;
@@ -245,6 +245,8 @@ pub struct Machine {
     pub present: Vec<u32>,
     /// CPUs that are online.
     pub online: Vec<u32>,
+    /// The numbers of packages and of cores that are online.
+    pub packages_and_cores: Option<(usize, usize)>,
     /// Online CPUs that this process may use.
     pub allowed: Vec<u32>,
     /// CPUs isolated from the scheduler at boot (`isolcpus=`).
@@ -275,6 +277,8 @@ pub struct Machine {
     pub memory_kib: Option<u64>,
     /// Memory available without swapping, in KiB.
     pub memory_available_kib: Option<u64>,
+    /// The memory of each NUMA node in KiB.
+    pub node_memory_kib: BTreeMap<u32, u64>,
     /// The strictest limit on CPU time.
     pub quota: Option<Quota>,
     /// The permissions of this process.
@@ -336,11 +340,15 @@ impl Machine {
             vulnerabilities: read_vulnerabilities(&root),
             cpu_model: cpuinfo.get("model name").map(str::to_owned),
             cpu_identity: read_identity(&cpuinfo),
-            microcode: cpuinfo.get("microcode").map(str::to_owned),
+            microcode: cpuinfo
+                .get("microcode")
+                .map(str::to_owned)
+                .or_else(|| root.text("sys/devices/system/cpu/cpu0/microcode/version")),
             cpus: allowed
                 .iter()
                 .map(|&cpu| (cpu, read_cpu(&root, cpu, places.remove(&cpu))))
                 .collect(),
+            packages_and_cores: count_packages_and_cores(&root, &online),
             present: root.cpu_list("sys/devices/system/cpu/present"),
             online,
             allowed,
@@ -356,6 +364,7 @@ impl Machine {
             product,
             load: read_load(&root),
             memory_kib: memory.get("MemTotal").and_then(leading_number),
+            node_memory_kib: read_node_memory(&root),
             memory_available_kib: memory.get("MemAvailable").and_then(leading_number),
             quota: read_quotas(&root)
                 .into_iter()

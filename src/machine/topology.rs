@@ -6,18 +6,63 @@
 //! `/sys` in, the [`Place`] of each CPU and the [`Relation`] of two places out. In a virtual machine
 //! these are what its hypervisor reveals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::{format_cpu_list, Root};
+use crate::base::number::plural;
 
 /// A cache of a CPU, and the CPUs that share it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cache {
     /// 1 is the nearest to the CPU.
     pub level: u32,
     /// All CPUs that use it.
     pub cpus: Vec<u32>,
+    /// What it holds.
+    pub holds: Contents,
+    /// Its size in KiB, if the machine shows it, as the two others.
+    pub kib: Option<u64>,
+    /// Bytes in a line.
+    pub line: Option<u64>,
+    /// Lines in a set.
+    pub ways: Option<u64>,
+}
+
+/// What a cache holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Contents {
+    /// Data and instructions.
+    #[default]
+    Both,
+    /// Data.
+    Data,
+    /// Instructions.
+    Instructions,
+}
+
+impl Cache {
+    /// Its size and structure: `L1d 32 KiB, 8 ways, line 64 B, of 2 CPUs`.
+    #[must_use]
+    pub fn description(&self) -> String {
+        let holds = match self.holds {
+            Contents::Both => "",
+            Contents::Data => "d",
+            Contents::Instructions => "i",
+        };
+        let size = self
+            .kib
+            .map_or_else(String::new, |kib| format!(" {kib} KiB"));
+        let ways = self.ways.map(|ways| format!(", {ways} ways"));
+        let line = self.line.map(|line| format!(", line {line} B"));
+        format!(
+            "L{}{holds}{size}{}{}, of {}",
+            self.level,
+            ways.unwrap_or_default(),
+            line.unwrap_or_default(),
+            plural(self.cpus.len() as u64, "CPU")
+        )
+    }
 }
 
 impl fmt::Display for Cache {
@@ -34,7 +79,7 @@ pub struct Place {
     pub core_type: Option<String>,
     /// All hardware threads of its core, including itself.
     pub siblings: Vec<u32>,
-    /// Its caches for data, nearest first.
+    /// Its caches, nearest first.
     pub caches: Vec<Cache>,
     /// Its NUMA node.
     pub node: Option<u32>,
@@ -46,7 +91,13 @@ impl Place {
     /// The cache that is nearest to memory.
     #[must_use]
     pub fn last_level_cache(&self) -> Option<&Cache> {
-        self.caches.last()
+        self.data_caches().last()
+    }
+
+    /// The caches that hold data, nearest first.
+    fn data_caches(&self) -> impl DoubleEndedIterator<Item = &Cache> {
+        let holds_data = |cache: &&Cache| cache.holds != Contents::Instructions;
+        self.caches.iter().filter(holds_data)
     }
 }
 
@@ -88,7 +139,7 @@ impl Relation {
         if cpu.siblings.contains(&number) {
             return Some(Self::Siblings);
         }
-        let shared = cpu.caches.iter().find(|cache| cache.cpus.contains(&number));
+        let shared = cpu.data_caches().find(|cache| cache.cpus.contains(&number));
         if let Some(cache) = shared {
             return Some(Self::Cache(cache.level));
         }
@@ -125,6 +176,7 @@ pub(super) fn read_places(root: &Root, cpus: &[u32], online: &[u32]) -> BTreeMap
 }
 
 const CPUS: &str = "sys/devices/system/cpu";
+const NODES: &str = "sys/devices/system/node";
 
 /// The type of each core that has one, if there are several types. A hybrid processor has a counter
 /// of events per type, `/sys/devices/cpu_atom` for example. Otherwise cores differ in capacity.
@@ -151,16 +203,27 @@ fn read_core_types(root: &Root, online: &[u32]) -> BTreeMap<u32, String> {
     types
 }
 
-/// The caches of a CPU that hold data, nearest first.
+/// The caches of a CPU, nearest first.
 fn read_caches(root: &Root, cpu: u32) -> Vec<Cache> {
     let folder = format!("{CPUS}/cpu{cpu}/cache");
     let cache = |index: String| {
         let file = |name: &str| format!("{folder}/{index}/{name}");
-        let holds_data = root.text(file("type")).as_deref() != Some("Instruction");
         let cpus = root.cpu_list(&file("shared_cpu_list"));
-        (holds_data && !cpus.is_empty()).then_some(Cache {
+        let size = root.text(file("size"));
+        (!cpus.is_empty()).then_some(Cache {
             level: root.integer(file("level"))?,
             cpus,
+            holds: match root.text(file("type")).as_deref() {
+                Some("Instruction") => Contents::Instructions,
+                Some("Data") => Contents::Data,
+                _ => Contents::Both,
+            },
+            kib: size.and_then(|size| size.strip_suffix('K')?.parse().ok()),
+            line: root.number(file("coherency_line_size")),
+            // 0 if any line may hold any address.
+            ways: root
+                .number(file("ways_of_associativity"))
+                .filter(|ways| *ways > 0),
         })
     };
     let indices = root.names(&folder).into_iter();
@@ -172,14 +235,40 @@ fn read_caches(root: &Root, cpu: u32) -> Vec<Cache> {
     caches
 }
 
+/// The numbers of packages and of cores of these CPUs. `None` if the machine does not show them.
+pub(super) fn count_packages_and_cores(root: &Root, cpus: &[u32]) -> Option<(usize, usize)> {
+    let mut packages = BTreeSet::new();
+    let mut cores = BTreeSet::new();
+    for cpu in cpus {
+        let topology = format!("{CPUS}/cpu{cpu}/topology");
+        packages.insert(root.integer::<u32>(format!("{topology}/physical_package_id"))?);
+        let first = *root
+            .cpu_list(&format!("{topology}/thread_siblings_list"))
+            .first()?;
+        cores.insert(first);
+    }
+    (!packages.is_empty()).then_some((packages.len(), cores.len()))
+}
+
+/// The memory of each NUMA node, in KiB.
+pub(super) fn read_node_memory(root: &Root) -> BTreeMap<u32, u64> {
+    let nodes = root.names(NODES).into_iter();
+    let memory = nodes.filter_map(|name| {
+        let node = name.strip_prefix("node")?.parse().ok()?;
+        let text = root.text(format!("{NODES}/{name}/meminfo"))?;
+        let (_, total) = text.split_once("MemTotal:")?;
+        Some((node, total.split_whitespace().next()?.parse().ok()?))
+    });
+    memory.collect()
+}
+
 /// The NUMA node of each CPU.
 fn read_nodes(root: &Root) -> BTreeMap<u32, u32> {
-    let folder = "sys/devices/system/node";
     let mut nodes = BTreeMap::new();
-    for name in root.names(folder) {
+    for name in root.names(NODES) {
         let number = name.strip_prefix("node").and_then(|n| n.parse().ok());
         let Some(node) = number else { continue };
-        for cpu in root.cpu_list(&format!("{folder}/{name}/cpulist")) {
+        for cpu in root.cpu_list(&format!("{NODES}/{name}/cpulist")) {
             nodes.insert(cpu, node);
         }
     }
