@@ -13,6 +13,7 @@ use kernmark::report::coverage::table as coverage_table;
 use kernmark::report::matrix;
 use kernmark::report::style::{BarStyle, Colour, Style};
 use kernmark::report::{distribution, listing, table};
+use kernmark::stream::counted::Counted;
 use kernmark::stream::histogram::Histogram;
 use kernmark::stream::run::{
     Clock, Damage, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Unit,
@@ -340,6 +341,40 @@ fn normal() -> Run {
     }
 }
 
+/// `normal()` with a replicate that was disturbed: 40 ms stolen, 1,400 interrupts of a disk.
+fn disturbed() -> Run {
+    let mut run = normal();
+    for (at, session) in run.sessions.iter_mut().enumerate() {
+        let odd = at == 3;
+        let counted = |cpu, counts: &[(&str, u64)], busiest: &str| Counted {
+            cpu,
+            counts: counts.iter().map(|(n, c)| ((*n).to_owned(), *c)).collect(),
+            busiest: Some(busiest.to_owned()).filter(|name| !name.is_empty()),
+        };
+        let (stolen, device) = if odd {
+            (40_000, 1400)
+        } else {
+            (0, 90 + at as u64)
+        };
+        let machine = [("us", 1_250_000), ("switches", 800 + at as u64)];
+        let cpu = [
+            ("steal_us", stolen),
+            ("device", device),
+            ("interrupts", 400 + device),
+        ];
+        session.during = vec![
+            counted(None, &machine, ""),
+            counted(Some(1), &cpu, "nvme0q1\u{1b}"),
+        ];
+    }
+    let id = "semaphore.take.blocking.u_to_u";
+    let metric = run.metrics.iter_mut().find(|metric| metric.id == id);
+    // 31 ms.
+    let slow = Ticks(77_500_000);
+    metric.unwrap().replicates[3].histogram.add(slow, 1);
+    run
+}
+
 fn instructions() -> Run {
     let clock = Clock {
         name: "minstret".into(),
@@ -477,6 +512,7 @@ fn all() -> Vec<(&'static str, Run)> {
         ("one replicate", one_replicate()),
         ("all skipped", all_skipped()),
         ("damaged", damaged()),
+        ("disturbed", disturbed()),
         ("hostile", hostile()),
         ("empty", Run::default()),
     ]
@@ -504,6 +540,10 @@ fn table_shows_unusual_runs() {
         "table_all_skipped",
         table::table(&all_skipped(), &plain(100))
     );
+    assert_snapshot!("table_disturbed", table::table(&disturbed(), &plain(100)));
+    let take = "semaphore.take.blocking.u_to_u";
+    let detail = distribution::render(&disturbed(), take, &plain(100)).unwrap();
+    assert_snapshot!("distribution_disturbed", detail);
     assert_snapshot!("table_damaged", table::table(&damaged(), &plain(100)));
     assert_snapshot!("table_hostile", table::table(&hostile(), &plain(100)));
     assert_snapshot!("table_empty", table::table(&Run::default(), &plain(100)));

@@ -49,7 +49,7 @@ impl Interrupt {
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let left = Timespec {
-                tv_sec: left.as_secs() as i64,
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
                 tv_nsec: left.subsec_nanos().into(),
             };
             match poll(&mut [PollFd::new(&self.pipe, PollFlags::IN)], Some(&left)) {

@@ -23,6 +23,7 @@ use crate::judge::conditions::ConditionKind;
 use crate::judge::coverage::Benchmark;
 use crate::judge::explain::{ClockAccounting, Explanation, ResidualVerdict};
 use crate::judge::gate::Ruling;
+use crate::judge::interference::{disturbances, Disturbance};
 use crate::judge::matrix::{Cell, Column, Matrix};
 use crate::judge::plan::{Need, Plan};
 use crate::judge::quantity::Quantity;
@@ -62,8 +63,40 @@ fn run_parts(run: &Run) -> Vec<(&'static str, String)> {
         ("before", line(&counted(&run.before))),
         ("target", line(&target(run))),
         ("metrics", list(metrics)),
+        (
+            "disturbances",
+            list(disturbances(run).iter().map(disturbance)),
+        ),
         ("damage", line(&damage(&run.damage))),
     ]
+}
+
+/// A replicate that was disturbed. Times are in microseconds.
+fn disturbance(of: &Disturbance) -> String {
+    let causes: Vec<Value> = of
+        .causes
+        .iter()
+        .map(|cause| {
+            json!({
+                "count": cause.suspect.name,
+                "value": cause.count,
+                "others": cause.others,
+                "busiest": cause.busiest,
+            })
+        })
+        .collect();
+    let metrics: Vec<Value> = of
+        .metrics
+        .iter()
+        .map(|(id, ratio)| json!({ "id": id, "ratio": ratio }))
+        .collect();
+    line(&json!({
+        "replicate": of.replicate,
+        "causes": causes,
+        "tail": of.tail.name(),
+        "metrics": metrics,
+        "of": of.of,
+    }))
 }
 
 /// The finding for each limit. Values and limits are in nanoseconds or instructions.
@@ -221,6 +254,11 @@ fn comparison_parts(
             "new": difference.new,
         }))
     });
+    let contrasts = comparison.contrasts.iter().map(|contrast| {
+        line(&json!({
+            "count": contrast.suspect.name, "base": contrast.base, "new": contrast.new,
+        }))
+    });
     let counts: Map<String, Value> = Verdict::ALL
         .into_iter()
         .map(|verdict| {
@@ -288,6 +326,7 @@ fn comparison_parts(
             line(&(comparison.conditions == Conditions::Across)),
         ),
         ("differences", list(differences)),
+        ("contrasts", list(contrasts)),
         ("verdicts", line(&counts)),
         ("published", line(&comparison.published)),
         ("metrics", list(metrics)),

@@ -14,11 +14,13 @@ use crate::judge::compare::{Comparison, Verdict};
 use crate::judge::coverage::{self, Benchmark};
 use crate::judge::explain::Explanation;
 use crate::judge::gate::Ruling;
+use crate::judge::interference::disturbances;
 use crate::judge::matrix::{Column, Matrix};
 use crate::judge::summary::{summarise, Status};
 use crate::report::budget;
 use crate::report::compare::{self, Origin};
 use crate::report::explain;
+use crate::report::interference::sentences;
 use crate::report::matrix::{header, legend, listing, place, ratio, shared_problems, Shown, Units};
 use crate::report::problems::{copies, damage, problems, tally, Problem};
 use crate::report::provenance;
@@ -78,6 +80,9 @@ pub fn run(run: &Run) -> String {
         }
     }
     out.push('\n');
+    for disturbance in disturbances(run) {
+        let _ = writeln!(out, "- {}", escape(&sentences(&disturbance)));
+    }
     for problem in problems(&summaries) {
         write_problem(&mut out, &problem, "");
     }

@@ -5,12 +5,12 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::grouped;
 use super::matrix::{shared_header, write_header};
 use super::problems::{copies, damage};
 use super::provenance::{self, Provenance};
 use super::row::{idiom_legend, title, IDIOM, UNAVAILABLE};
 use super::style::{painted_lines, write_labelled, Ink, Style, GAP, INDENT, LONGEST_NAME};
+use super::{grouped, interference};
 use crate::base::number::plural;
 use crate::base::number::{change, count, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
@@ -516,6 +516,7 @@ pub(crate) fn warnings(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<Stri
             warnings.push("Conditions differ. Use --across to compare anyway.".to_owned());
         }
     }
+    warnings.extend(interference::contrast(&comparison.contrasts));
     let [base, new] = comparison.without_clock;
     if base + new > 0 {
         warnings.push(format!(

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use super::grouped;
+use super::interference::time;
 use super::problems::{problems, write_problem};
 use super::provenance::two_cpus;
 use super::row::{beside, place, NO_OBJECT, UNAVAILABLE};
@@ -12,8 +13,10 @@ use super::style::{block, painted_lines, BarStyle, Ink, Style, GAP, INDENT};
 use crate::base::number::plural;
 use crate::base::number::{self, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
+use crate::judge::interference::{counts_of, Measure};
 use crate::judge::quantity::Quantity;
 use crate::judge::summary::{summarise, Status, Summary};
+use crate::machine::counters::{INTERRUPTS, QUOTA_US, STEAL_US, SWITCHES, THROTTLES};
 use crate::stream::run::{Entry, Metric, Outcome, Proof, Run, Unit, PICOSECONDS};
 
 /// One metric in detail: what it measures, the distribution of its samples, the figures of its
@@ -44,6 +47,7 @@ pub fn render(run: &Run, id: &str, style: &Style) -> Result<String, String> {
         Bars::of(metric, &summary).write(&mut out, *style);
         out.push('\n');
         write_figures(&mut out, metric, &summary, *style);
+        write_counts(&mut out, run, metric, *style);
     }
     for problem in problems(std::slice::from_ref(&summary)) {
         out.push('\n');
@@ -471,6 +475,37 @@ fn write_figures(out: &mut String, metric: &Metric, summary: &Summary, style: St
         })
         .collect();
     line("replicates", Some(medians.join("  ")));
+}
+
+/// What else the machine did during each replicate: labels, names of counts and what they are.
+const COUNTS: [(&str, &str, Measure); 5] = [
+    ("interrupts", INTERRUPTS, Measure::Events),
+    ("switches", SWITCHES, Measure::Events),
+    ("stolen", STEAL_US, Measure::Time),
+    ("quota", QUOTA_US, Measure::Time),
+    ("heat", THROTTLES, Measure::Events),
+];
+
+/// Writes the counts of each replicate. Time and heat are left out if there was none.
+fn write_counts(out: &mut String, run: &Run, metric: &Metric, style: Style) {
+    for (label, name, measure) in COUNTS {
+        let counts = counts_of(run, metric, name);
+        let always = [INTERRUPTS, SWITCHES].contains(&name);
+        if !counts.iter().flatten().any(|count| always || *count > 0) {
+            continue;
+        }
+        let shown = counts.into_iter().map(|count| match (count, measure) {
+            (None, _) => UNAVAILABLE.to_owned(),
+            (Some(count), Measure::Events) => number::count(count),
+            (Some(us), Measure::Time) => time(us as f64),
+        });
+        write_line(
+            out,
+            label,
+            &shown.collect::<Vec<String>>().join("  "),
+            style,
+        );
+    }
 }
 
 fn write_proofs(out: &mut String, metric: &Metric, style: Style) {

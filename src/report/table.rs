@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use super::interference::sentences;
 use super::problems::{copies, damage, problems, tally, write_problem};
 use super::provenance;
 use super::row::{idiom_legend, title, Row, OF_A_BATCH, UNAVAILABLE};
@@ -12,6 +13,7 @@ use super::style::{
 };
 use super::{grouped, object};
 use crate::base::text::{paragraph, plain};
+use crate::judge::interference::disturbances;
 use crate::judge::summary::{summarise, Summary};
 use crate::stream::run::{Run, Statistic, Unit};
 
@@ -26,6 +28,15 @@ pub fn table(run: &Run, style: &Style) -> String {
     for ((unit, statistic), rows) in grouped(&rows, |row| (row.unit, row.statistic)) {
         out.push('\n');
         Layout::of(unit, statistic, &rows, style.width()).write(&mut out, &rows, *style);
+    }
+    for disturbance in disturbances(run) {
+        out.push('\n');
+        paragraph(
+            &mut out,
+            "",
+            &plain(&sentences(&disturbance)),
+            style.width(),
+        );
     }
     for problem in problems(&summaries) {
         out.push('\n');

@@ -22,6 +22,17 @@ pub fn upper_bound_of_probability(events: usize, trials: usize) -> f64 {
     distribution.map_or(1.0, |beta| beta.inverse_cdf(CONFIDENCE))
 }
 
+/// The probability of `least` or more events in `trials`, each with probability `p`. 1 for no
+/// events, 0 for more than `trials`.
+#[must_use]
+pub fn binomial_tail(least: usize, trials: usize, p: f64) -> f64 {
+    match least {
+        0 => 1.0,
+        _ if least > trials => 0.0,
+        _ => beta_reg(least as f64, (trials - least + 1) as f64, p.clamp(0.0, 1.0)),
+    }
+}
+
 /// The quantile `p` of the chi-square distribution with `freedom` degrees of freedom. `None` unless
 /// 0 < `p` < 1 and `freedom` > 0.
 #[must_use]
@@ -52,6 +63,24 @@ pub fn t_p_value(t: f64, freedom: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn binomial_tail_is_the_sum_of_its_terms() {
+        for (least, trials, p, expected) in [
+            (0, 5, 0.3, 1.0),
+            (6, 5, 0.3, 0.0),
+            (1, 1, 0.1, 0.1),
+            (2, 2, 0.1, 0.01),
+            (2, 3, 0.5, 0.5),
+            (5, 10, 0.1, 0.001_634_937_4),
+        ] {
+            let tail = binomial_tail(least, trials, p);
+            assert!(
+                (tail - expected).abs() < 1e-9,
+                "{least} of {trials}: {tail}"
+            );
+        }
+    }
 
     #[test]
     fn probability_is_bounded_by_observed_events() {

@@ -11,10 +11,13 @@ mod quantity_test;
 mod sessions;
 mod shift;
 
+use std::collections::BTreeSet;
+
 use crate::files::reference;
 use crate::judge::conditions::{differences, Difference};
 use crate::judge::figures::RunFigures;
 use crate::judge::floors::Floors;
+use crate::judge::interference::{contrasts, Contrast};
 use crate::judge::pairing::Pair;
 use crate::judge::quantity::{Margins, Quantity, MEDIANS_LEVEL};
 use crate::statistics::distributions;
@@ -97,6 +100,8 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// Which differences in conditions were accepted.
     pub conditions: Conditions,
+    /// What else happened more often on one side. None if they did not measure the same.
+    pub contrasts: Vec<Contrast>,
     /// Whether the processor's speed changed.
     pub speed: Speed,
     /// The smallest changes that could have been detected; `None` if nothing was compared.
@@ -156,6 +161,8 @@ impl Comparison {
         let spread = |metric: &PendingMetric| metric.spread(options.quantities[0]);
         let spreads = pending.iter().filter_map(spread).collect();
         let metrics: Vec<Compared> = pending.into_iter().map(PendingMetric::conclude).collect();
+        let ids = figures.map(|side| side.metrics.iter().map(|metric| &metric.id).collect());
+        let [base_ids, new_ids]: [BTreeSet<&String>; 2] = ids;
         Comparison {
             resolution: resolution(&metrics, options.quantities[0]),
             metrics,
@@ -167,6 +174,11 @@ impl Comparison {
             floors: floors.sources().to_vec(),
             differences: differences.clone(),
             conditions,
+            contrasts: if base_ids == new_ids {
+                contrasts(runs[0], runs[1])
+            } else {
+                Vec::new()
+            },
             speed: sessions.speed(&clocks, options.margins.of(Quantity::P50)),
             without_clock: sessions.left_out,
             published: Vec::new(),
