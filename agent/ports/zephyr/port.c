@@ -338,6 +338,41 @@ void port_live(void *body, void *run, void *unused)
 		shared.misplaced++;
 }
 
+/*
+ * The kernel accounts for each thread from its creation on, and for each CPU
+ * from the start on. Both can be switched off while it runs.
+ */
+#ifdef CONFIG_KERNMARK_STATISTICS_OFF
+static void stop_statistics(struct k_thread *t)
+{
+	k_thread_runtime_stats_disable(t);
+}
+
+static void stop_all_statistics(void)
+{
+	stop_statistics(runner);
+	stop_statistics(&helper);
+	k_sys_runtime_stats_disable();
+}
+#else
+static void stop_statistics(struct k_thread *t)
+{
+	(void)t;
+}
+
+static void stop_all_statistics(void)
+{
+}
+#endif
+
+/* What the kernel says, not what it was asked for. */
+static void say_statistics(void)
+{
+#ifdef CONFIG_SCHED_THREAD_USAGE
+	km_info("statistics", runner->base.usage.track_usage ? "on" : "off");
+#endif
+}
+
 static void make(uint32_t options)
 {
 	k_thread_create(&port_made_thread, port_made_stack,
@@ -402,6 +437,7 @@ const char *port_run(const struct km_thread *list, uint32_t n,
 				NULL, priority(list[i].role),
 				s->user ? K_USER : 0, K_FOREVER);
 		pin(&threads[i]);
+		stop_statistics(&threads[i]);
 		k_thread_system_pool_assign(&threads[i]);
 		if (s->user)
 			grant(&threads[i]);
@@ -714,6 +750,7 @@ static void session(const struct order *o, const char *tick)
 	km_info("configuration", PORT_CONFIGURATION);
 	km_info("asserts", ASSERTS);
 	km_info("tick", tick);
+	say_statistics();
 	km_info("instrumentation", IS_ENABLED(CONFIG_KERNMARK_COUNT) ?
 		"each context switch increments a counter" : "none");
 	if (o->list)
@@ -742,6 +779,7 @@ int main(void)
 	pin(&helper);
 	k_thread_start(&helper);
 	k_sem_take(&ended, K_FOREVER);
+	stop_all_statistics();
 	stop_ticks_elsewhere();
 	do {
 		if (IS_ENABLED(CONFIG_KERNMARK_ORDERS) &&
