@@ -126,14 +126,32 @@ fn build() -> Result<(), String> {
 /// The C compiler for the machine that the tool is built for: `CC`, or the one that Debian and most
 /// others name after that machine.
 fn compiler() -> String {
-    let cargo = |name| env::var(name).unwrap_or_default();
-    env::var("CC").unwrap_or_else(|_| {
-        if cargo("TARGET") == cargo("HOST") {
-            "cc".to_owned()
-        } else {
-            format!("{}-linux-gnu-gcc", cargo("CARGO_CFG_TARGET_ARCH"))
-        }
+    env::var("CC").unwrap_or_else(|_| match machine() {
+        None => "cc".to_owned(),
+        Some((prefix, _)) => format!("{prefix}-gcc"),
     })
+}
+
+/// A machine other than this one that the tool is built for: the start of the names of its tools, and
+/// Debian's name of it.
+fn machine() -> Option<(String, String)> {
+    let cargo = |name| env::var(name).unwrap_or_default();
+    let target = cargo("TARGET");
+    let arch = cargo("CARGO_CFG_TARGET_ARCH");
+    let (prefix, debian) = match arch.as_str() {
+        _ if cargo("HOST").split('-').next() == target.split('-').next() => return None,
+        "arm" if target.ends_with("hf") => ("arm-linux-gnueabihf", "armhf"),
+        "arm" => ("arm-linux-gnueabi", "armel"),
+        "aarch64" => ("aarch64-linux-gnu", "arm64"),
+        "x86" => ("i686-linux-gnu", "i386"),
+        "x86_64" => ("x86_64-linux-gnu", "amd64"),
+        "riscv64" => ("riscv64-linux-gnu", "riscv64"),
+        _ => {
+            let name = target.split('-').next().unwrap_or_default();
+            return Some((format!("{name}-linux-gnu"), name.to_owned()));
+        }
+    };
+    Some((prefix.to_owned(), debian.to_owned()))
 }
 
 /// Why make failed, if that can be found out: tries the parts of the C toolchain one by one.
@@ -141,25 +159,42 @@ fn diagnosis(compiler: &str, out: &Path) -> String {
     let mut words = compiler.split_whitespace();
     let program = words.next().unwrap_or("cc");
     let flags: Vec<&str> = words.collect();
+    let (gcc, libc) = match machine() {
+        None => ("gcc".to_owned(), "libc6-dev".to_owned()),
+        Some((prefix, debian)) => (
+            format!("gcc-{}", prefix.replace('_', "-")),
+            format!("libc6-dev-{debian}-cross"),
+        ),
+    };
     if Command::new(program).arg("--version").output().is_err() {
         return format!(
-            "there is no C compiler: `{compiler}` cannot be run; install one (Debian: apt install gcc) or set CC"
+            "there is no C compiler for this machine: `{compiler}` cannot be run; install one (Debian: \
+             apt install {gcc} {libc}) or set CC"
         );
     }
     let source = out.join("probe.c");
-    let linked = fs::write(&source, "int main(void) { return 0; }\n").is_ok()
-        && Command::new(program)
-            .args(flags)
-            .arg("-static")
-            .arg("-o")
-            .arg(out.join("probe"))
-            .arg(&source)
-            .output()
-            .is_ok_and(|output| output.status.success());
-    if !linked {
+    let compiles = |text: &str| {
+        fs::write(&source, text).is_ok()
+            && Command::new(program)
+                .args(&flags)
+                .arg("-static")
+                .arg("-o")
+                .arg(out.join("probe"))
+                .arg(&source)
+                .output()
+                .is_ok_and(|output| output.status.success())
+    };
+    if !compiles("int main(void) { return 0; }\n") {
         return format!(
-            "`{compiler} -static` cannot link a program; install the static C library \
-             (Debian: apt install libc6-dev; Fedora: dnf install glibc-static)"
+            "`{compiler} -static` cannot link a program; install the static C library (Debian: apt \
+             install {libc}; Fedora: dnf install glibc-static)"
+        );
+    }
+    if !compiles("#include <linux/io_uring.h>\nint main(void) { return 0; }\n") {
+        return format!(
+            "`{compiler}` does not find the kernel's headers, such as linux/io_uring.h (Alpine: apk add \
+             linux-headers; with Debian's musl-gcc, set CC=\"musl-gcc -idirafter /usr/include \
+             -idirafter /usr/include/$(uname -m)-linux-gnu\")"
         );
     }
     format!("make -C {PORT} failed; its messages are above")

@@ -179,7 +179,7 @@ fn clock(run: &Run) -> String {
             match unit {
                 Unit::Cycles => {
                     let hz = session.map_or(0, |s| s.clock.hz);
-                    format!("{name} {}", number::frequency(hz))
+                    format!("{name} {}{}", number::frequency(hz), coarseness(hz))
                 }
                 Unit::Ticks => format!("{name} (unknown frequency, so no times)"),
                 Unit::Instructions => format!("{name} (counts instructions, not time)"),
@@ -196,6 +196,17 @@ fn clock(run: &Run) -> String {
         }
     }
     text
+}
+
+/// How long a tick is, if it is so long that a short operation lasts only a few.
+fn coarseness(hz: u64) -> String {
+    const COARSE_NS: f64 = 10.0;
+    let tick = 1e9 / hz as f64;
+    if tick.is_finite() && tick >= COARSE_NS {
+        let tick = number::Place::decimals(0).show(tick);
+        return format!(", one tick is {tick} ns");
+    }
+    String::new()
 }
 
 fn clock_cost(summaries: &[Summary]) -> Option<String> {
@@ -286,4 +297,18 @@ fn is_reproducible(metric: &Metric) -> bool {
         && metric.replicates.windows(2).all(|pair| {
             (&pair[0].outcome, &pair[0].histogram) == (&pair[1].outcome, &pair[1].histogram)
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coarse_clock_says_how_long_a_tick_is() {
+        assert_eq!(coarseness(2_500_000_000), "");
+        assert_eq!(coarseness(0), "");
+        assert_eq!(coarseness(25_000_000), ", one tick is 40 ns");
+        assert_eq!(coarseness(10_000_000), ", one tick is 100 ns");
+        assert_eq!(coarseness(62_504_313), ", one tick is 16.0 ns");
+    }
 }
