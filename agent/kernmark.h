@@ -109,6 +109,10 @@ struct km_run;
 #ifndef PORT_COUNTS_SWITCHES
 #define PORT_COUNTS_SWITCHES 1
 #endif
+/* Whether the port counts CPU time. 0: there is no record of it. */
+#ifndef PORT_COUNTS_CPU_TIME
+#define PORT_COUNTS_CPU_TIME 0
+#endif
 /*
  * Context switches from the end of a work to the return of its submission.
  */
@@ -128,6 +132,9 @@ struct km_counts {
 	uint32_t faults;	/* page faults of these threads */
 	uint32_t strayed;	/* threads not pinned, or on the wrong CPU */
 	uint32_t demoted;	/* threads of wrong priority, policy or mode */
+#if PORT_COUNTS_CPU_TIME
+	uint64_t cpu_ns;	/* CPU time of these threads; 0: unknown */
+#endif
 };
 
 /* The part of a benchmark being measured, as its threads see it. */

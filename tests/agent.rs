@@ -658,6 +658,120 @@ fn cases(agent: &Path) -> BTreeMap<String, Vec<Entry>> {
     cases
 }
 
+/// Measures these cases, and asks the shell for the CPU time of the whole agent, in nanoseconds.
+fn timed(agent: &Path, samples: &str, cases: &[&str]) -> (Run, f64) {
+    let out = Command::new("sh")
+        .args(["-c", r#""$0" "$@"; times >&2"#])
+        .arg(agent)
+        .args(["run", samples])
+        .args(cases)
+        .output()
+        .unwrap();
+    let times = String::from_utf8(out.stderr).unwrap();
+    // User and system time of the children, as `0m1.234s`.
+    let of_children = times.lines().nth(1).unwrap_or_else(|| panic!("{times}"));
+    let seconds = of_children.split_whitespace().map(|time| {
+        let (minutes, seconds) = time.trim_end_matches('s').split_once('m').unwrap();
+        minutes.parse::<f64>().unwrap() * 60.0 + seconds.parse::<f64>().unwrap()
+    });
+    (read(&out.stdout), seconds.sum::<f64>() * 1e9)
+}
+
+/// The only replicate of a case's first metric, with its CPU time per operation, and the time of
+/// its shortest sample per operation, in nanoseconds.
+fn costs<'a>(run: &'a Run, case: &str) -> (&'a Replicate, f64, f64) {
+    let metric = run.metrics.iter().find(|m| m.id == case).unwrap();
+    let [replicate] = metric.replicates.as_slice() else {
+        panic!("{case}: {} replicates", metric.replicates.len());
+    };
+    let cpu = replicate.cpu_time();
+    let cpu = cpu.unwrap_or_else(|| panic!("{case}: {:?}", replicate.outcome));
+    let (least, _) = replicate.histogram.iter().next().unwrap();
+    let clock = &run.sessions[replicate.session].clock;
+    let least = clock.nanoseconds(least.0 as f64).unwrap() / replicate.batch as f64;
+    (replicate, cpu, least)
+}
+
+#[test]
+fn cpu_time_is_that_of_all_threads_at_work() {
+    let agent = agent(None);
+    // A thread that only works: the clock sees no less than the kernel accounts.
+    let (run, whole) = timed(&agent, "samples=20000", &["clock.read"]);
+    let (replicate, cpu, least) = costs(&run, "clock.read");
+    assert!(cpu > 0.9 * least, "{cpu} ns of CPU in at least {least} ns");
+    let measured = replicate.cpu_ns.unwrap() as f64;
+    assert!(measured < whole + 1e7, "{measured} ns of {whole} ns");
+    assert!(measured > 0.5 * whole, "{measured} ns of {whole} ns");
+    // Threads that sleep a millisecond, and two that take turns in processes of their own.
+    let sleep = "sleep.overshoot.nanosleep.1000";
+    let (run, whole) = timed(&agent, "samples=100", &[sleep, "roundtrip.pipe.processes"]);
+    let (slept, cpu, _) = costs(&run, sleep);
+    assert!(cpu > 0.0 && cpu < 5e5, "{cpu} ns of CPU in a sleep of 1 ms");
+    let (turns, cpu, least) = costs(&run, "roundtrip.pipe.processes");
+    assert!(cpu > 0.7 * least, "{cpu} ns of CPU in at least {least} ns");
+    let measured = slept.cpu_ns.unwrap() + turns.cpu_ns.unwrap();
+    assert!(
+        (measured as f64) < whole + 1e7,
+        "{measured} ns of {whole} ns"
+    );
+}
+
+/// What an agent prints, and its exit status, where a file or folder takes the place of another;
+/// `None` if nothing can be mounted here.
+fn with_mounted(agent: &Path, from: &Path, to: &str) -> Option<(Option<i32>, String, String)> {
+    let script = r#"mount --bind "$0" "$1" || exit 77; exec "$2" run samples=5 clock.read"#;
+    let out = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", script])
+        .args([from, Path::new(to), agent])
+        .output()
+        .ok()?;
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let (stdout, stderr) = (text(out.stdout), text(out.stderr));
+    let is_mounted = out.status.code() != Some(77) && !stderr.contains("unshare");
+    is_mounted.then_some((out.status.code(), stdout, stderr))
+}
+
+#[test]
+fn tsc_is_refused_if_the_kernel_does_not_trust_it() {
+    let sources = "/sys/devices/system/clocksource";
+    let list = format!("{sources}/clocksource0/available_clocksource");
+    if !cfg!(target_arch = "x86_64") || !Path::new(&list).exists() {
+        return skipped("a TSC that the kernel does not trust", "no TSC here");
+    }
+    let agent = agent(None);
+    let folder = scratch("clock-sources");
+    let file = folder.join("available_clocksource");
+    let listed = |text: &str| {
+        fs::write(&file, text).unwrap();
+        with_mounted(&agent, &file, &list)
+    };
+    let Some((status, out, why)) = listed("hpet acpi_pm \n") else {
+        return skipped(
+            "a TSC that the kernel does not trust",
+            "nothing can be mounted",
+        );
+    };
+    assert_eq!((status, &*out), (Some(1), ""));
+    assert!(why.contains("the kernel does not trust it"), "{why}");
+    // Whichever source is in use.
+    let (status, out, _) = listed("kvm-clock tsc acpi_pm \n").unwrap();
+    assert_eq!(status, Some(0));
+    assert!(
+        out.contains(" bye ") && !out.contains("clock_trust"),
+        "{out}"
+    );
+    // User-mode Linux, and a sandbox that shows no clock sources.
+    let unknown = [
+        listed("timer \n"),
+        with_mounted(&agent, &scratch("no-clock-sources"), sources),
+    ];
+    for (status, out, why) in unknown.into_iter().flatten() {
+        assert_eq!(status, Some(0), "{why}");
+        assert!(out.contains("name=clock_trust | unknown"), "{out}");
+        assert_eq!(outcome(&read(out.as_bytes()), "clock.read"), Outcome::Ok);
+    }
+}
+
 /// The effect expected of a sabotaged agent.
 struct Sabotage {
     name: &'static str,

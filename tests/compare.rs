@@ -42,6 +42,7 @@ fn replicate(session: usize, samples: &[u64]) -> Replicate {
         asked: samples.len() as u64,
         cold: None,
         stat: None,
+        cpu_ns: None,
         histogram: samples.iter().map(|t| (Ticks(*t), 1)).collect(),
         proofs: Vec::new(),
     }

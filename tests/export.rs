@@ -68,6 +68,36 @@ fn every_format_matches_its_golden_file() {
     }
 }
 
+#[test]
+fn google_benchmark_has_the_cpu_time_of_the_kernel() {
+    let mut run = saved("time");
+    let sleeping = run
+        .metrics
+        .iter()
+        .position(|m| m.id != "clock.read")
+        .unwrap();
+    for replicate in &mut run.metrics[sleeping].replicates {
+        replicate.cpu_ns = Some(7 * replicate.samples() * replicate.batch);
+    }
+    let id = run.metrics[sleeping].id.clone();
+    let document: Value = serde_json::from_str(&written("google-benchmark", &run)).unwrap();
+    let all = document["benchmarks"].as_array().unwrap();
+    let timed = all.iter().filter(|entry| entry["cpu_time"].is_number());
+    for entry in timed {
+        let [real, cpu] = ["real_time", "cpu_time"].map(|key| entry[key].as_f64().unwrap());
+        let name = entry["aggregate_name"].as_str();
+        let expected = match name {
+            _ if entry["run_name"] != *id => real,
+            Some("stddev" | "cv") => 0.0,
+            _ => 7.0,
+        };
+        assert!((cpu - expected).abs() < 1e-9, "{entry}");
+    }
+    assert!(all
+        .iter()
+        .any(|entry| entry["run_name"] == *id && entry["cpu_time"] == 7.0));
+}
+
 /// The lines of an interval log, with decoded histograms.
 fn unpacked(log: &str) -> Vec<String> {
     let payload = |line: &str| Some(line.rsplit_once(',')?.1.to_owned());
@@ -369,6 +399,7 @@ fn replicate(session: usize) -> impl Strategy<Value = Replicate> {
             asked: 5,
             cold: cold.map(Ticks),
             stat: None,
+            cpu_ns: None,
             proofs: Vec::new(),
         })
 }

@@ -507,7 +507,7 @@ fn laptop_gets_many_warnings() {
         ("power", Level::Warning),
         ("heat", Level::Warning),
         ("SMT", Level::Warning),
-        ("clock", Level::Warning),
+        ("clock", Level::Blocking),
         ("boost", Level::Note),
         ("idle states", Level::Note),
         ("isolation", Level::Note),
@@ -694,6 +694,13 @@ const LEVEL_CHANGES: &[(&str, &str, &str, &str, Level)] = &[
         "hpet",
         "clock",
         Level::Warning,
+    ),
+    (
+        "isolated",
+        "sys/devices/system/clocksource/clocksource0/available_clocksource",
+        "hpet acpi_pm",
+        "clock",
+        Level::Blocking,
     ),
     (
         "isolated",

@@ -126,6 +126,7 @@ fn replicate(session: usize, shape: Shape) -> Replicate {
             taken,
         ),
         stat: None,
+        cpu_ns: None,
         proofs: vec![
             Proof {
                 name: "order".into(),
@@ -617,6 +618,39 @@ fn of_values(batch: u64, values: impl Iterator<Item = u64>) -> Run {
         metrics: vec![metric],
         ..one_replicate()
     }
+}
+
+#[test]
+fn columns_are_chosen_by_name() {
+    let mut run = of_values(2, 100..140);
+    for replicate in &mut run.metrics[0].replicates {
+        replicate.cpu_ns = Some(12_345);
+    }
+    let columns: Vec<table::Column> = ["median", "cpu", "cold"]
+        .map(|c| c.parse().unwrap())
+        .to_vec();
+    let text = table::table_of(&run, &columns, &plain(200));
+    let title = text
+        .lines()
+        .find(|line| line.starts_with("time per"))
+        .unwrap();
+    let words: Vec<&str> = title.split_whitespace().collect();
+    assert_eq!(words, ["time", "per", "operation", "median", "CPU", "cold"]);
+    // 12,345 ns of 80 operations.
+    assert!(text.contains(" 154 "), "{text}");
+    assert!(
+        text.contains("CPU: CPU time of all threads of the case"),
+        "{text}"
+    );
+    assert!(!table::table(&run, &plain(200)).contains("CPU:"));
+    let distribution = distribution::render(&run, "a.b", &plain(100)).unwrap();
+    assert!(
+        distribution.contains("CPU time    154 ns per operation"),
+        "{distribution}"
+    );
+    assert_eq!(parsed(&run)["metrics"][0]["cpu_time"], 12_345.0 / 80.0);
+    let unknown = "p95".parse::<table::Column>().unwrap_err();
+    assert!(unknown.contains("p99, p999, worst"), "{unknown}");
 }
 
 #[test]

@@ -170,6 +170,7 @@ impl Agent {
                 cold: Some(Ticks(cold[span])),
                 histogram,
                 stat: None,
+                cpu_ns: None,
                 proofs: proofs.clone(),
             };
             self.truth.push((metric_of(case, span), replicate));

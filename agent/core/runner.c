@@ -406,6 +406,9 @@ static void add_counts(struct km_counts *sum, const struct km_run *r)
 	sum->switches += r->count[1].switches - r->count[0].switches;
 	sum->preempted += r->count[1].preempted - r->count[0].preempted;
 	sum->faults += r->count[1].faults - r->count[0].faults;
+#if PORT_COUNTS_CPU_TIME
+	sum->cpu_ns += r->count[1].cpu_ns - r->count[0].cpu_ns;
+#endif
 }
 
 /*
@@ -727,6 +730,20 @@ static void put_proofs(const char *id, const struct km_case *c,
 		put_proof(id, &(struct proof){ "bytes", t->bytes, each, each, 0 });
 }
 
+/* Prints the CPU time of all samples, if the port counts it and knows it. */
+static void put_cpu_time(const char *id, const struct km_counts *counts)
+{
+#if PORT_COUNTS_CPU_TIME
+	if (!counts->cpu_ns)
+		return;
+	record_open_for("cpu", "case", id);
+	record_number("ns", counts->cpu_ns);
+	record_close();
+#else
+	(void)id, (void)counts;
+#endif
+}
+
 static void put_end(const char *id, const char *status, uint32_t samples,
 		    const char *text)
 {
@@ -799,8 +816,10 @@ static void measure(const struct km_case *c, struct km_memory *m,
 		put_part(c, m, t.parts - 1);
 		done += part.samples;
 	}
-	if (!wrong)
+	if (!wrong) {
+		put_cpu_time(id, &t.counts);
 		put_proofs(id, c, &t, &m->run);
+	}
 	put_end(id, wrong ? "error" : "ok", done, wrong);
 }
 

@@ -269,7 +269,8 @@ impl Kind {
             "BASE" | "NEW" => Kind::Run,
             "reference:NAME" => Kind::Reference,
             "QUANTITY" => Kind::Quantity,
-            "K" | "N" | "PERCENT" | "R" | "S" | "SHIFT" | "[QUANTITY=]PERCENT" => Kind::Free,
+            "A[,B]" | "K" | "LIST" | "N" | "PERCENT" | "R" | "S" | "SHIFT"
+            | "[QUANTITY=]PERCENT" => Kind::Free,
             _ => return None,
         })
     }

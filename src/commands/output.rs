@@ -9,15 +9,16 @@ use std::sync::OnceLock;
 use super::arguments::{Format, RunFormat, When};
 use super::{exit, Failure, Outcome};
 use crate::base::screen;
-use crate::judge::matrix::Column;
+use crate::judge::matrix;
 use crate::report::style::{BarStyle, Colour, Style};
+use crate::report::table::Column;
 use crate::stream::run::Run;
 use crate::{export, report};
 
 /// The width of a report if neither a terminal nor the user limits it, in columns.
 pub(super) const WIDTH: usize = 100;
 
-pub(super) fn formatted_matrix(columns: &[Column], format: Format) -> String {
+pub(super) fn formatted_matrix(columns: &[matrix::Column], format: Format) -> String {
     match format {
         Format::Table => report::matrix::table(columns, &style()),
         Format::Json => export::json::matrix(columns),
@@ -28,9 +29,13 @@ pub(super) fn formatted_matrix(columns: &[Column], format: Format) -> String {
 
 /// A run in a format. What the format of another program leaves out is reported on standard
 /// error.
-pub(super) fn formatted(run: &Run, format: RunFormat) -> Result<String, Failure> {
+pub(super) fn formatted(
+    run: &Run,
+    format: RunFormat,
+    columns: &[Column],
+) -> Result<String, Failure> {
     Ok(match format {
-        RunFormat::Own(Format::Table) => report::table::table(run, &style()),
+        RunFormat::Own(Format::Table) => report::table::table_of(run, columns, &style()),
         RunFormat::Own(Format::Json) => export::json::run(run),
         RunFormat::Own(Format::Csv) => export::csv::run(run),
         RunFormat::Own(Format::Md) => export::markdown::run(run),

@@ -24,7 +24,7 @@ use crate::machine::counters::{Detail, Observed};
 use crate::machine::cpus::MeasuredCpus;
 use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{self, Catalog, Measurement, Plan, Recording, Work};
-use crate::report;
+use crate::report::{self, table::Column};
 use crate::stream::filter;
 use crate::stream::run::{Fact, Run, Unit, FILTERS};
 use crate::target::spec::Spec;
@@ -77,6 +77,18 @@ pub struct Arguments {
     #[command(flatten)]
     pub printed: Printed<RunFormat>,
 
+    /// The columns of the table, separated by commas: median, interval, spread, p99, p999, worst,
+    /// cold, net, rate, cpu [default: as many as fit, without cpu]
+    ///
+    /// Other formats have all figures. cpu is the CPU time of all threads of the case per operation.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        conflicts_with = "json"
+    )]
+    pub columns: Vec<Column>,
+
     /// Seconds of silence after which the agent counts as hung
     #[arg(long, value_name = "S", value_parser = seconds, hide = true)]
     pub case_timeout: Option<Duration>,
@@ -96,11 +108,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let judgement = budget.map(|budget| budget.judge(&made.run)).transpose();
     let shown = selected(&made, &arguments.filters);
     let text = match (&judgement, arguments.printed.format()) {
-        (Ok(Some(judgement)), format) => budget::formatted_with(&shown, judgement, format),
+        (Ok(Some(judgement)), format) => {
+            budget::formatted_with(&shown, judgement, format, &arguments.columns)
+        }
         (_, RunFormat::Own(Format::Table)) if arguments.check => {
             Ok(report::check::render(&summarise(&shown), style().width))
         }
-        (_, format) => formatted(&shown, format),
+        (_, format) => formatted(&shown, format, &arguments.columns),
     };
     if let Ok(text) = &text {
         match arguments.destination() {

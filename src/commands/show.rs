@@ -11,6 +11,7 @@ use super::input::{path_or_latest, read_run};
 use super::output::{formatted, print, style};
 use super::{budget, exit, reference as published, Failure, Outcome};
 use crate::report::distribution;
+use crate::report::table::Column;
 use crate::stream::filter;
 use crate::target::spec::Spec;
 
@@ -26,7 +27,7 @@ pub struct Arguments {
     pub on: Spec,
 
     /// Show the distribution of this metric's samples
-    #[arg(long, value_name = "ID", conflicts_with_all = ["format", "json"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["format", "json", "columns"])]
     pub metric: Option<String>,
 
     /// Check the run against the absolute limits in FILE
@@ -39,6 +40,18 @@ pub struct Arguments {
     /// The format.
     #[command(flatten)]
     pub printed: Printed<RunFormat>,
+
+    /// The columns of the table, separated by commas: median, interval, spread, p99, p999, worst,
+    /// cold, net, rate, cpu [default: as many as fit, without cpu]
+    ///
+    /// Other formats have all figures. cpu is the CPU time of all threads of the case per operation.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        conflicts_with = "json"
+    )]
+    pub columns: Vec<Column>,
 }
 
 pub(super) fn show(arguments: &Arguments) -> Outcome {
@@ -61,8 +74,13 @@ pub(super) fn show(arguments: &Arguments) -> Outcome {
     }
     let judgement = budget::judge(arguments.budget.as_deref(), &run)?;
     let text = match &judgement {
-        Some(judgement) => budget::formatted_with(&run, judgement, arguments.printed.format())?,
-        None => formatted(&run, arguments.printed.format())?,
+        Some(judgement) => budget::formatted_with(
+            &run,
+            judgement,
+            arguments.printed.format(),
+            &arguments.columns,
+        )?,
+        None => formatted(&run, arguments.printed.format(), &arguments.columns)?,
     };
     print(text.as_bytes())?;
     Ok(budget::combined_status(

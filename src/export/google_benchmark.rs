@@ -15,7 +15,7 @@ use crate::stream::run::{Fact, Run, Unit};
 pub static FORMAT: Foreign = Foreign {
     name: "google-benchmark",
     about: "JSON of Google Benchmark, for its compare.py",
-    leaves_out: "distributions, tails, cold samples and proofs; CPU time repeats real time",
+    leaves_out: "distributions, tails, cold samples and proofs; CPU time repeats real time where the kernel has no account of it",
     unmeasured: Unmeasured::Explained,
     carries: Carries::Time,
     write: run,
@@ -50,7 +50,7 @@ struct Entry<'a> {
 struct Times {
     iterations: u64,
     real_time: f64,
-    /// Repeats the real time, because readers ignore entries without CPU time.
+    /// If it is unknown, it repeats the real time, because readers ignore entries without CPU time.
     cpu_time: f64,
     time_unit: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,11 +60,11 @@ struct Times {
 }
 
 impl Times {
-    fn of(iterations: u64, nanoseconds: f64) -> Self {
+    fn of(iterations: u64, real_time: f64, cpu_time: f64) -> Self {
         Times {
             iterations,
-            real_time: nanoseconds,
-            cpu_time: nanoseconds,
+            real_time,
+            cpu_time,
             time_unit: "ns",
             bytes_per_second: None,
             items_per_second: None,
@@ -135,8 +135,13 @@ fn entries<'a>(family: usize, item: &'a Item) -> Vec<Entry<'a>> {
             ..entry
         }];
     }
-    let replicates = item.values.replicates.iter().zip(values).enumerate();
-    let repetitions = replicates.map(|(index, (replicate, value))| {
+    let replicates = &item.values.replicates;
+    let cpu_times = replicates.iter().map(|replicate| replicate.cpu_time());
+    let cpu_times: Option<Vec<f64>> = cpu_times.collect();
+    let cpu_times = cpu_times.as_ref().unwrap_or(values);
+    let times = values.iter().zip(cpu_times);
+    let repetitions = replicates.iter().zip(times).enumerate();
+    let repetitions = repetitions.map(|(index, (replicate, (value, cpu_time)))| {
         let samples = replicate.histogram.total();
         let per_second = |each: Option<u64>| {
             let each = each.filter(|_| *value > 0.0)?;
@@ -149,32 +154,43 @@ fn entries<'a>(family: usize, item: &'a Item) -> Vec<Entry<'a>> {
             times: Some(Times {
                 bytes_per_second: per_second(item.summary.bytes),
                 items_per_second: per_second(item.summary.items),
-                ..Times::of(samples.saturating_mul(replicate.batch.max(1)), *value)
+                ..Times::of(
+                    samples.saturating_mul(replicate.batch.max(1)),
+                    *value,
+                    *cpu_time,
+                )
             }),
             ..entry.clone()
         }
     });
     let mut all: Vec<Entry> = repetitions.collect();
     if values.len() > 1 {
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let variation = means::coefficient_of_variation(values);
-        let statistics = [
-            ("mean", "time", Some(mean)),
-            ("median", "time", order::median(values)),
-            ("stddev", "time", variation.map(|cv| cv * mean)),
-            ("cv", "percentage", variation),
-        ];
-        for (name, unit, value) in statistics {
-            let Some(value) = value else { continue };
+        let (real, cpu) = (statistics(values), statistics(cpu_times));
+        for ((name, unit, value), (_, _, cpu_time)) in real.into_iter().zip(cpu) {
+            let Some((value, cpu_time)) = value.zip(cpu_time) else {
+                continue;
+            };
             all.push(Entry {
                 name: format!("{}_{name}", item.summary.id),
                 run_type: "aggregate",
                 aggregate_name: Some(name),
                 aggregate_unit: Some(unit),
-                times: Some(Times::of(values.len() as u64, value)),
+                times: Some(Times::of(values.len() as u64, value, cpu_time)),
                 ..entry.clone()
             });
         }
     }
     all
+}
+
+/// The statistics over repetitions, by name and unit.
+fn statistics(values: &[f64]) -> [(&'static str, &'static str, Option<f64>); 4] {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let variation = means::coefficient_of_variation(values);
+    [
+        ("mean", "time", Some(mean)),
+        ("median", "time", order::median(values)),
+        ("stddev", "time", variation.map(|cv| cv * mean)),
+        ("cv", "percentage", variation),
+    ]
 }

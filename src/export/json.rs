@@ -31,7 +31,7 @@ use crate::judge::summary::{summarise, Summary};
 use crate::report::compare::Origin;
 use crate::report::explain;
 use crate::stream::counted::Counted;
-use crate::stream::run::{Clock, Damage, Entry, Fact, Metric, Proof, Run};
+use crate::stream::run::{Clock, Damage, Entry, Fact, Metric, Proof, Replicate, Run};
 
 /// The version of the document format.
 const SCHEMA: u32 = 2;
@@ -713,6 +713,7 @@ struct MetricOut<'a> {
     tried: usize,
     samples: u64,
     batch: Option<u64>,
+    cpu_time: Option<f64>,
     switches: Option<u64>,
     expected: Option<u64>,
     bytes: Option<u64>,
@@ -720,6 +721,7 @@ struct MetricOut<'a> {
     bytes_per_second: Option<f64>,
     items_per_second: Option<f64>,
     replicate_medians: Vec<Option<f64>>,
+    replicate_cpu_times: Vec<Option<f64>>,
     lost: &'a [String],
     proofs: Vec<ProofOut<'a>>,
     about: Option<&'a str>,
@@ -772,6 +774,7 @@ impl<'a> MetricOut<'a> {
             tried: summary.tried,
             samples: summary.samples,
             batch: summary.median.map(|_| summary.batch),
+            cpu_time: summary.cpu_time,
             switches: summary.switches,
             expected: summary.expected,
             bytes: summary.bytes,
@@ -779,6 +782,7 @@ impl<'a> MetricOut<'a> {
             bytes_per_second: summary.bytes_per_second,
             items_per_second: summary.items_per_second,
             replicate_medians: medians.collect(),
+            replicate_cpu_times: replicates.iter().map(Replicate::cpu_time).collect(),
             lost: &summary.lost,
             proofs: ProofOut::all(replicates.iter().flat_map(|r| &r.proofs)),
             about: known(|entry| &entry.about),

@@ -619,6 +619,7 @@ mod tests {
                     cold: None,
                     histogram: samples.iter().map(|v| (Ticks(*v), 1)).collect(),
                     stat: None,
+                    cpu_ns: None,
                     proofs: Vec::new(),
                 })
                 .collect(),

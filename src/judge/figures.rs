@@ -241,6 +241,7 @@ mod tests {
             cold: Some(Ticks(77)),
             histogram: counts.iter().map(|(v, n)| (Ticks(*v), *n)).collect(),
             stat: None,
+            cpu_ns: None,
             proofs: Vec::new(),
         }
     }

@@ -241,6 +241,7 @@ mod tests {
             cold: None,
             histogram: ticks.iter().map(|t| (Ticks(*t), 1)).collect(),
             stat: None,
+            cpu_ns: None,
             proofs: Vec::new(),
         }
     }

@@ -550,6 +550,7 @@ mod tests {
             cold: None,
             histogram: samples.iter().map(|v| (Ticks(*v), 1)).collect(),
             stat: None,
+            cpu_ns: None,
             proofs: Vec::new(),
         };
         let most = metrics.iter().map(Vec::len).max().unwrap_or(0);

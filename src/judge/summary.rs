@@ -83,6 +83,8 @@ pub struct Summary {
     pub samples: u64,
     /// Why each of the other replicates has no value, in stream order.
     pub lost: Vec<String>,
+    /// CPU time of the case per operation, in nanoseconds: the median of the replicates that have it.
+    pub cpu_time: Option<f64>,
     /// Context switches that the kernel counted in the case, over all replicates.
     pub switches: Option<u64>,
     /// Context switches that the case must have made. If its agent does not say, the minimum that
@@ -377,6 +379,7 @@ impl<'a> Group<'a> {
             tried: metric.replicates.len(),
             samples: self.samples(),
             lost: self.lost.iter().map(|(_, r)| (*r).to_owned()).collect(),
+            cpu_time: None,
             switches: None,
             expected: None,
             bytes: entry.and_then(|e| e.bytes),
@@ -402,6 +405,8 @@ impl<'a> Group<'a> {
         summary.gross = summary.median;
         summary.clock_cost = clock_cost;
         summary.net = clock_cost.and_then(|cost| self.net(cost));
+        let cpu_times: Vec<f64> = self.ok.iter().filter_map(|r| r.cpu_time()).collect();
+        summary.cpu_time = order::median(&cpu_times);
         summary.switches = self.switches(|proof| proof.counted);
         summary.expected = self.switches(|proof| proof.expected.unwrap_or(proof.low));
         let seconds = summary
@@ -463,6 +468,7 @@ mod tests {
             cold: Some(Ticks(100 + session as u64)),
             histogram: counts.iter().map(|(v, n)| (Ticks(*v), *n)).collect(),
             stat: None,
+            cpu_ns: None,
             proofs: vec![Proof {
                 name: "switches".into(),
                 counted: 7,

@@ -58,6 +58,7 @@ mod tests {
                 cold: None,
                 histogram: crate::stream::histogram::Histogram::new(),
                 stat: None,
+                cpu_ns: None,
                 proofs: Vec::new(),
             }],
         };

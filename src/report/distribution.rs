@@ -97,6 +97,16 @@ fn write_description(out: &mut String, summary: &Summary, style: Style) {
         );
         write_line(out, "samples", &text, style);
     }
+    if let Some(ns) = summary.cpu_time {
+        let unit = TimeUnit::of(ns);
+        let value = unit.convert(ns);
+        let text = format!(
+            "{} {} per operation: all threads of the case, with the loop around it",
+            Place::significant(value, 3).show(value),
+            unit.name
+        );
+        write_line(out, "CPU time", &text, style);
+    }
 }
 
 /// A line of the distribution: a range of values and the number of samples in it.

@@ -19,6 +19,7 @@ pub fn lines(run: &Run, summaries: &[Summary]) -> Vec<(&'static str, String)> {
     let joined = |(label, mut parts): (_, Vec<String>)| {
         if label == CLOCK {
             parts.extend(clock_cost(summaries));
+            parts.extend(clock_trust(run));
         }
         (label, parts.join("; "))
     };
@@ -217,6 +218,11 @@ fn clock_cost(summaries: &[Summary]) -> Option<String> {
         Unit::Instructions => number::Place::decimals(0),
     };
     Some(format!("reading it costs {} {unit}", place.show(value)))
+}
+
+/// That nobody knows whether the clock can be trusted, if so.
+fn clock_trust(run: &Run) -> Option<String> {
+    session_fact(run, "clock_trust").map(|trust| format!("trusted by the kernel: {trust}"))
 }
 
 /// A duration in the unit for showing it, and the name of the unit.

@@ -64,6 +64,8 @@ pub struct Row {
     pub net: String,
     /// Bytes or items per second.
     pub rate: String,
+    /// CPU time of the case.
+    pub cpu: String,
 }
 
 impl Row {
@@ -129,8 +131,20 @@ impl Row {
                 self::beside(summary.unit, place, net)
             }),
             rate: rate(summary),
+            cpu: summary
+                .cpu_time
+                .map_or_else(unavailable, |ns| cpu_time(ns, time_unit)),
         })
     }
+}
+
+/// CPU time in the unit of its row, or in nanoseconds with their name.
+fn cpu_time(ns: f64, unit: Option<TimeUnit>) -> String {
+    let (value, name) = match unit {
+        Some(unit) => (unit.convert(ns), ""),
+        None => (ns, " ns"),
+    };
+    format!("{}{name}", Place::significant(value, 3).show(value))
 }
 
 /// The unit of time that suits a metric's median; `None` if it has no median or it is not a time.

@@ -3,6 +3,7 @@
 //! The table of a run: a row for each metric that has a value, then the metrics without one.
 
 use std::fmt::Write;
+use std::str::FromStr;
 
 use super::interference::sentences;
 use super::problems::{copies, damage, problems, tally, write_problem};
@@ -21,13 +22,19 @@ use crate::stream::run::{Run, Statistic, Unit};
 /// value and why, and the tally.
 #[must_use]
 pub fn table(run: &Run, style: &Style) -> String {
+    table_of(run, &[], style)
+}
+
+/// Like [`table`], with these columns instead of those that fit the width.
+#[must_use]
+pub fn table_of(run: &Run, columns: &[Column], style: &Style) -> String {
     let summaries = summarise(run);
     let rows = Row::all(&summaries);
     let mut out = String::new();
     write_header(&mut out, run, &summaries, *style);
     for ((unit, statistic), rows) in grouped(&rows, |row| (row.unit, row.statistic)) {
         out.push('\n');
-        Layout::of(unit, statistic, &rows, style.width()).write(&mut out, &rows, *style);
+        Layout::of(unit, statistic, &rows, columns, style.width()).write(&mut out, &rows, *style);
     }
     for disturbance in disturbances(run) {
         out.push('\n');
@@ -62,19 +69,56 @@ fn write_header(out: &mut String, run: &Run, summaries: &[Summary], style: Style
 
 /// A column of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Column {
+pub enum Column {
+    /// The median, or the statistic in its place.
     Value,
+    /// The interval of the median.
     Interval,
+    /// Half its width, in per cent.
     Spread,
+    /// The 99th percentile.
     P99,
+    /// The 99.9th percentile.
     P999,
+    /// The greatest sample.
     Worst,
+    /// The first operation.
     Cold,
+    /// The median minus the cost of reading the clock, in ticks.
     Net,
+    /// Bytes or items per second.
     Rate,
+    /// CPU time.
+    Cpu,
+}
+
+impl FromStr for Column {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Column::NAMES.iter().find(|(name, _)| *name == text);
+        known.map(|(_, column)| *column).ok_or_else(|| {
+            let names: Vec<&str> = Column::NAMES.iter().map(|(name, _)| *name).collect();
+            format!("there is no such column; there are: {}", names.join(", "))
+        })
+    }
 }
 
 impl Column {
+    /// All columns, by the name that selects them.
+    const NAMES: [(&'static str, Column); 10] = [
+        ("median", Column::Value),
+        ("interval", Column::Interval),
+        ("spread", Column::Spread),
+        ("p99", Column::P99),
+        ("p999", Column::P999),
+        ("worst", Column::Worst),
+        ("cold", Column::Cold),
+        ("net", Column::Net),
+        ("rate", Column::Rate),
+        ("cpu", Column::Cpu),
+    ];
+
     fn title(self, unit: Unit, statistic: Statistic) -> &'static str {
         match (self, unit) {
             (Column::Value, _) => statistic.name(),
@@ -87,6 +131,7 @@ impl Column {
             (Column::Net, Unit::Cycles) => "cycles",
             (Column::Net, Unit::Ticks | Unit::Instructions) => "net",
             (Column::Rate, _) => "rate",
+            (Column::Cpu, _) => "CPU",
         }
     }
 
@@ -101,6 +146,7 @@ impl Column {
             Column::Cold => &row.cold,
             Column::Net => &row.net,
             Column::Rate => &row.rate,
+            Column::Cpu => &row.cpu,
         }
     }
 
@@ -137,8 +183,14 @@ struct Layout {
 
 impl Layout {
     /// The widest choice of columns that fits. Narrower choices first show the interval as a
-    /// percentage, then leave out the least important columns.
-    fn of(unit: Unit, statistic: Statistic, rows: &[&Row], width: usize) -> Self {
+    /// percentage, then leave out the least important columns. If the user chose `columns`, these.
+    fn of(
+        unit: Unit,
+        statistic: Statistic,
+        rows: &[&Row],
+        columns: &[Column],
+        width: usize,
+    ) -> Self {
         use Column::{Cold, Interval, Net, Rate, Spread, Value, Worst, P99, P999};
         const CHOICES: [&[Column]; 6] = [
             &[Value, Interval, P99, P999, Worst, Cold, Net, Rate],
@@ -164,7 +216,12 @@ impl Layout {
             .max()
             .unwrap_or(0)
             .max(title(unit).len());
-        let mut layouts = CHOICES.into_iter().map(|choice| Layout {
+        let choices = if columns.is_empty() {
+            &CHOICES[..]
+        } else {
+            &[columns]
+        };
+        let mut layouts = choices.iter().map(|choice| Layout {
             unit,
             statistic,
             name,
@@ -260,6 +317,11 @@ impl Layout {
                     "net: the median minus the cost of reading the clock"
                 }
             });
+        }
+        if has(Column::Cpu) {
+            parts.push(
+                "CPU: CPU time of all threads of the case per operation, with the loop around it",
+            );
         }
         if self.marks == Marks::Some {
             parts.push("*: the mean of one batch, because a sample is a batch of operations");

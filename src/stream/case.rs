@@ -23,6 +23,8 @@ pub struct Case {
     id: String,
     asked: u64,
     plan: Option<Plan>,
+    /// CPU time of its threads in nanoseconds.
+    cpu_ns: Option<u64>,
     metrics: Vec<Received>,
     /// Index into `metrics` of each metric's id.
     places: HashMap<String, usize>,
@@ -95,6 +97,15 @@ impl Case {
         match self.plan.replace(plan) {
             Some(_) => Err(Malformed),
             None => Ok(plan),
+        }
+    }
+
+    /// Takes a `cpu` record.
+    pub fn cpu(&mut self, record: &Record) -> Result<(), Malformed> {
+        let ns = record.number("ns").ok_or(Malformed)?;
+        match self.cpu_ns.replace(ns) {
+            Some(_) => Err(Malformed),
+            None => Ok(()),
         }
     }
 
@@ -174,6 +185,7 @@ impl Case {
                 Outcome::Ok => received.outcome(samples),
                 other => other.clone(),
             };
+            let cpu_ns = self.cpu_ns.filter(|_| outcome == Outcome::Ok);
             let (cold, histogram, stat) = match outcome {
                 Outcome::Ok => (
                     received.cold,
@@ -190,6 +202,7 @@ impl Case {
                 cold,
                 histogram,
                 stat: stat.map(Box::new),
+                cpu_ns,
                 proofs: self.proofs.clone(),
             };
             replicates.push((id, replicate));
@@ -354,6 +367,25 @@ mod tests {
             (None, 1, false)
         );
         assert_eq!(value(&["stat metric=a samples=7 mean=3"]), (None, 0, false));
+    }
+
+    #[test]
+    fn cpu_time_belongs_to_the_samples_of_a_case() {
+        let cpu_ns = |records: &[&str]| {
+            let run = run_of(&[&changed(1, &[&[CASE_A[1]], records].concat())]);
+            let of_a = run.metrics.iter().find(|metric| metric.id == "a").unwrap();
+            (of_a.replicates[0].cpu_time(), run.damage.damaged)
+        };
+        let (each, damaged) = cpu_ns(&["cpu case=a ns=7000"]);
+        let run = run_of(&[&CASE_A]);
+        let of_a = run.metrics.iter().find(|metric| metric.id == "a").unwrap();
+        let replicate = &of_a.replicates[0];
+        let operations = (replicate.samples() * replicate.batch) as f64;
+        assert_eq!((each, damaged), (Some(7000.0 / operations), 0));
+        assert_eq!(replicate.cpu_time(), None);
+        assert_eq!(cpu_ns(&["cpu case=a ns=7", "cpu case=a ns=7"]), (None, 1));
+        assert_eq!(cpu_ns(&["cpu case=b ns=7"]), (None, 1));
+        assert_eq!(cpu_ns(&["cpu case=a"]), (None, 1));
     }
 
     #[test]

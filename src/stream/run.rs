@@ -316,11 +316,23 @@ pub struct Replicate {
     pub histogram: Histogram,
     /// The summary, if the source gives no distribution.
     pub stat: Option<Box<Stat>>,
+    /// CPU time of all threads of its case over all samples, in nanoseconds, if the kernel accounts
+    /// it.
+    pub cpu_ns: Option<u64>,
     /// The proofs of its case.
     pub proofs: Vec<Proof>,
 }
 
 impl Replicate {
+    /// CPU time of its case per operation, in nanoseconds. `None` if it is unknown, or without a
+    /// number.
+    #[must_use]
+    pub fn cpu_time(&self) -> Option<f64> {
+        let operations = self.samples() as f64 * self.batch.max(1) as f64;
+        let cpu_ns = self.cpu_ns.filter(|_| self.outcome == Outcome::Ok)?;
+        (operations > 0.0).then(|| cpu_ns as f64 / operations)
+    }
+
     /// The number of samples it has or summarises.
     #[must_use]
     pub fn samples(&self) -> u64 {

@@ -209,6 +209,13 @@ impl OpenSession {
         }))
     }
 
+    fn cpu(&mut self, record: &Record) -> Handled {
+        if let Some(case) = self.case_of(record)? {
+            case.cpu(record)?;
+        }
+        Ok(None)
+    }
+
     fn proof(&mut self, record: &Record) -> Handled {
         if let Some(case) = self.case_of(record)? {
             case.proof(record)?;
@@ -310,6 +317,7 @@ impl Reader {
                     cold: None,
                     histogram: Histogram::new(),
                     stat: None,
+                    cpu_ns: None,
                     proofs: Vec::new(),
                 }],
             });
@@ -510,6 +518,7 @@ impl Reader {
             (Role::Measure(_), "begin") => self.begin(record),
             (Role::Measure(_), "plan") => current.plan(record),
             (Role::Measure(_), "cold" | "hist" | "stat") => self.samples(record),
+            (Role::Measure(_), "cpu") => current.cpu(record),
             (Role::Measure(_), "skip") => self.skip(record),
             (Role::Measure(_), "proof") => current.proof(record),
             (Role::Measure(_), "end") => self.end(record),

@@ -3,6 +3,7 @@
 #include "kernmark.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
@@ -39,6 +40,8 @@ enum { FIFO_LOW = 1, FIFO_HIGH, FIFO_RUNNER };
 #define BURST_EMULATED_US 300000
 /* The kernel ends a real-time thread that has not blocked for this long. */
 #define FUSE_US 1000000
+/* An account of CPU time that moves in greater steps is of no use. */
+#define CPU_TIME_STEP_US 100
 /* For each thread of a part; a multiple of any page size. */
 #define STACK_SIZE (64 << 10)
 
@@ -58,6 +61,9 @@ struct seat {
 	pid_t process;
 };
 
+/* Whether the kernel trusts the clock. */
+enum trust { TRUSTED, DISTRUSTED, UNKNOWN };
+
 static struct {
 	int cpu, other;
 	bool realtime;
@@ -65,6 +71,8 @@ static struct {
 	int unlocked;		/* errno of mlockall(); 0: it succeeded */
 	port_ticks hz;
 	bool counts;		/* the clock's ticks count instructions */
+	enum trust trust;
+	bool has_cpu_time;	/* the kernel's account of it is precise */
 	port_ticks rested;
 	uint32_t reaped;	/* ended threads that the benchmark created */
 	int32_t uncounted;	/* context switches to add to this part */
@@ -165,12 +173,37 @@ static void inspect(const struct seat *s, struct km_counts *c)
 		c->demoted++;
 }
 
+/* Reads the kernel's account of CPU time for this process or thread. */
+static uint64_t cpu_time(int whose)
+{
+	struct timespec t;
+
+	clock_gettime(whose == RUSAGE_SELF ? CLOCK_PROCESS_CPUTIME_ID :
+		      CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Whether that account moves in small steps: some kernels count timer ticks. */
+static bool has_cpu_time(void)
+{
+	uint64_t first = cpu_time(RUSAGE_THREAD), now;
+	port_ticks start = port_now();
+
+	do
+		now = cpu_time(RUSAGE_THREAD);
+	while (now == first && port_now() - start <
+	       port_ticks_of_us(10 * CPU_TIME_STEP_US));
+	return now > first && now - first < CPU_TIME_STEP_US * 1000;
+}
+
 /* Reads the kernel's counts so far, for this process or thread. */
 static void count(int whose, struct km_counts *c)
 {
 	struct rusage now;
 	uint32_t forced;
 
+	/* First, because a new process faults in the code that reads clocks. */
+	c->cpu_ns = port.has_cpu_time ? cpu_time(whose) : 0;
 	getrusage(whose, &now);
 	forced = (uint32_t)now.ru_nivcsw;
 	c->switches = (uint32_t)now.ru_nvcsw + forced;
@@ -204,6 +237,7 @@ static void *take_seat(void *arg)
 	c->switches -= before.switches;
 	c->preempted -= before.preempted;
 	c->faults -= before.faults;
+	c->cpu_ns -= before.cpu_ns;
 	inspect(s, c);
 	return NULL;
 }
@@ -212,11 +246,11 @@ static void *take_seat(void *arg)
  * The samples' share of a count, without the lead-in. Rounds up: a thread that
  * ends with its last sample may have one less.
  */
-static uint32_t share(uint32_t counted, const struct km_run *r)
+static uint64_t share(uint64_t counted, const struct km_run *r)
 {
-	uint64_t times = (uint64_t)counted * (r->samples - r->lead);
+	uint64_t times = counted * (r->samples - r->lead);
 
-	return (uint32_t)((times + r->samples - 1) / r->samples);
+	return (times + r->samples - 1) / r->samples;
 }
 
 static _Noreturn void be_process(struct seat *s, pid_t parent)
@@ -319,9 +353,10 @@ const char *port_run(const struct km_thread *threads, uint32_t n,
 		counts->demoted += c->demoted;
 		if (g->process[i] == g->recorder)
 			continue;
-		counts->switches += share(c->switches, r);
-		counts->preempted += share(c->preempted, r);
-		counts->faults += share(c->faults, r);
+		counts->switches += (uint32_t)share(c->switches, r);
+		counts->preempted += (uint32_t)share(c->preempted, r);
+		counts->faults += (uint32_t)share(c->faults, r);
+		counts->cpu_ns += share(c->cpu_ns, r);
 	}
 	return wrong;
 }
@@ -641,6 +676,46 @@ static void claim_cpus(const struct arguments *a)
 		die("cannot run on the requested CPU");
 }
 
+/*
+ * What the kernel says of the TSC, if that is the clock: it lists the TSC as a
+ * clock source unless the TSC changes its rate, stops, or differs between CPUs.
+ */
+static enum trust clock_trust(void)
+{
+	static const char list[] = "/sys/devices/system/clocksource/"
+				   "clocksource0/available_clocksource";
+	char text[256] = " ";
+	int file;
+	ssize_t n;
+
+	if (strcmp(PORT_CLOCK, "tsc"))
+		return TRUSTED;
+	file = open(list, O_RDONLY | O_CLOEXEC);
+	n = file < 0 ? 0 : read(file, text + 1, sizeof(text) - 2);
+	if (file >= 0)
+		close(file);
+	for (char *c = text; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
+	/* User-mode Linux has a clock of its own, and knows no TSC. */
+	if (n <= 0 || strstr(text, " timer "))
+		return UNKNOWN;
+	return strstr(text, " tsc ") ? TRUSTED : DISTRUSTED;
+}
+
+static void check_clock(void)
+{
+	port.trust = clock_trust();
+	if (port.trust != DISTRUSTED)
+		return;
+	fprintf(stderr, "kernmark-agent: the TSC: the kernel does not trust it "
+			"as a clock on this machine, so its ticks are no time; "
+			"see why with: sudo dmesg | grep -i -e tsc -e "
+			"clocksource; a virtual machine may need a processor "
+			"with the flag invtsc\n");
+	exit(1);
+}
+
 static void claim_priority(const struct arguments *a)
 {
 	const struct rlimit fuse = { FUSE_US, 2 * FUSE_US };
@@ -683,6 +758,9 @@ static void introduce(const char *mode)
 		snprintf(text, sizeof(text), "%d", port.other);
 		km_info("other_cpu", text);
 	}
+	if (port.trust == UNKNOWN)
+		km_info("clock_trust", "unknown: the kernel does not list its "
+				       "clock sources");
 	if (port.unlocked) {
 		snprintf(text, sizeof(text), "mlockall: %s: allow it for this "
 					     "shell with: sudo prlimit --pid "
@@ -711,8 +789,13 @@ static void run(const struct arguments *a)
 	claim_cpus(a);
 	claim_clock();
 	claim_priority(a);
-	/* A count of instructions needs neither a limit in time nor batches. */
+	/*
+	 * A count of instructions needs neither a limit in time nor batches, and
+	 * CPU time is no count of them.
+	 */
 	if (!port.counts) {
+		check_clock();
+		port.has_cpu_time = has_cpu_time();
 		o.budget = port_ticks_of_us(a->budget_us);
 		o.epoch = port.hz / 1000 * a->epoch_ns / 1000000;
 	}

@@ -23,6 +23,7 @@ typedef uint64_t port_ticks;
 #define PORT_THREADS 72
 #define PORT_STAMPS 16384
 #define PORT_OBJECTS 512
+#define PORT_COUNTS_CPU_TIME 1
 
 /*
  * The CPU's counter, and its frequency in an emulator that counts instructions.

@@ -654,24 +654,48 @@ fn idle_states(findings: &mut Findings, machine: &Machine) {
 
 fn clock_source(findings: &mut Findings, machine: &Machine) {
     let topic = "clock";
+    let x86 = machine.cpu_flags.contains("tsc");
     let Some(source) = &machine.clock_source else {
+        if x86 {
+            findings.add(
+                topic,
+                Level::Note,
+                "It is unknown whether the kernel trusts the TSC: it does not list its clock sources.",
+                "If the TSC changes its rate, stops, or differs between CPUs, its ticks are no time.",
+                None,
+            );
+        }
         return;
     };
-    let x86 = machine.cpu_flags.contains("tsc");
+    let listed = machine.clock_sources.iter().any(|known| known == "tsc");
+    if x86 && !listed && !machine.clock_sources.is_empty() {
+        findings.add(
+            topic,
+            Level::Blocking,
+            format!("The kernel does not trust the TSC; its clock source is {source}."),
+            "The TSC changes its rate, stops, or differs between CPUs, so its ticks are no time. \
+             kernmark run refuses to measure with it.",
+            Some(
+                "Find out why the kernel rejected the TSC: sudo dmesg | grep -i -e tsc -e \
+                 clocksource; in a virtual machine expose the invariant TSC (QEMU: -cpu \
+                 host,+invtsc)"
+                    .to_owned(),
+            ),
+        );
+        return;
+    }
     if x86 && source != "tsc" {
-        let listed = machine.clock_sources.iter().any(|known| known == "tsc");
-        let remedy = if listed {
-            "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
-        } else {
-            "Find out why the kernel rejected the TSC: sudo dmesg | grep -i -e tsc -e clocksource"
-        };
         findings.add(
             topic,
             Level::Warning,
             format!("The kernel's clock source is {source}, not tsc."),
-            "The kernel does not trust or prefer the TSC. Reading the time can then need a system \
-             call or a device access, which dominates the time.* cases.",
-            Some(remedy.to_owned()),
+            "The kernel does not prefer the TSC. Reading the time can then need a system call or a \
+             device access, which dominates the time.* cases.",
+            Some(
+                "echo tsc | sudo tee \
+                 /sys/devices/system/clocksource/clocksource0/current_clocksource"
+                    .to_owned(),
+            ),
         );
         return;
     }
