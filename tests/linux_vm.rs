@@ -380,6 +380,7 @@ const ARCHIVES: [(&str, &[(&str, &str)]); 6] = [
         "sid",
         &[
             ("linux-image-cloud-amd64", "7.2.13-1"),
+            ("linux-base-7.2.13+deb14-cloud-amd64", "7.2.13-1"),
             ("linux-image-7.2.13+deb14-cloud-amd64", "7.2.13-1"),
             ("linux-binary-7.2.13+deb14-cloud-amd64", "7.2.13-1"),
             ("linux-binary-unsigned-7.2.13+deb14-cloud-amd64", "7.2.13-1"),
@@ -390,6 +391,7 @@ const ARCHIVES: [(&str, &[(&str, &str)]); 6] = [
         "experimental",
         &[
             ("linux-image-cloud-amd64", "7.3~rc7-1~exp1"),
+            ("linux-base-7.3-cloud-amd64", "7.3~rc7-1~exp1"),
             ("linux-binary-unsigned-7.3-cloud-amd64", "7.3~rc7-1~exp1"),
         ],
     ),
@@ -448,8 +450,7 @@ const CHOICES: &[(&str, &str, &str)] = &[
     (
         "7.3",
         "amd64",
-        "trixie-backports linux-binary-unsigned-7.3.4+deb13-cloud-amd64=7.3.4-1~bpo13+1 \
-             linux-base-7.3.4+deb13-cloud-amd64=7.3.4-1~bpo13+1\n",
+        "trixie-backports linux-binary-unsigned-7.3.4+deb13-cloud-amd64=7.3.4-1~bpo13+1\n",
     ),
     (
         "6.12.1",
@@ -497,8 +498,9 @@ fn debian_kernels_are_chosen_by_suite_and_version() {
                 "{archive}[ -e {here}/$archive ] || exit 0\n\
                  case $1.$2 in\n\
                  pkgnames.*) sed -n 's/^Package: //p' {here}/$archive ;;\n\
-                 show.linux-image-cloud-*) grep -A1 \"^Package: $2$\" {here}/$archive ;;\n\
-                 *) cat {here}/$archive ;;\n\
+                 *) for name; do\n\
+                 grep -A1 \"^Package: $name$\" {here}/$archive\n\
+                 done ;;\n\
                  esac\n"
             ),
         ),

@@ -4,7 +4,7 @@
 # mirror into the folder CACHE/ARCHITECTURE/KERNEL:
 #
 #   vmlinuz	the kernel
-#   config	its configuration
+#   config	its configuration, if the mirror still has it
 #   release	its release, as uname -r prints it
 #   package	the suite, the version and the name of its package
 #   build	the folder in which its modules are built, only if PART is `build`
@@ -124,8 +124,8 @@ apt()
 	APT_CONFIG=$state/conf "$@"
 }
 
-# Gets the list of packages of an archive, from the mirror or from where Debian
-# keeps releases that are no longer on mirrors.
+# Gets the list of packages of an archive: from the mirror, from Debian's own if
+# the mirror lacks the archive, or from where Debian keeps its old releases.
 update()
 {
 	state=$cache/apt/$1-$2
@@ -142,7 +142,7 @@ update()
 		echo "APT::Architecture \"$2\"; APT::Architectures \"$2\"; APT::Sandbox::User \"$(id -un)\";"
 		echo "APT::Update::Error-Mode \"any\"; APT::Get::List-Cleanup \"false\";"
 	} > "$state/conf"
-	for base in "$mirror" http://archive.debian.org/debian; do
+	for base in "$mirror" http://deb.debian.org/debian http://archive.debian.org/debian; do
 		case $1 in
 		*-security)	base=$base-security ;;
 		esac
@@ -265,19 +265,17 @@ fetch()
 
 echo "kernel.sh: fetching Linux $release ($part)" >&2
 if ! [ -e "$into/vmlinuz" ]; then
-	base=
-	case $package in
-	linux-binary-*)	base=linux-base-$release=$version ;;
-	esac
+	# What has the configuration in a package of its own may have lost that package.
+	base=linux-base-$release
+	apt "$suite" "$arch" apt-cache show "$base" 2> /dev/null | grep -qxF "Version: $version" &&
+		base=$base=$version || base=
 	# shellcheck disable=SC2086
 	fetch "$arch" "$package=$version" $base
-	modules=$work/root/usr/lib/modules/$release
-	if [ "$base" ]; then
-		mv "$modules/vmlinuz" "$modules/config" "$work"
-	else
-		mv "$work/root/boot/vmlinuz-$release" "$work/vmlinuz"
-		mv "$work/root/boot/config-$release" "$work/config"
-	fi
+	for name in vmlinuz config; do
+		for file in "$work/root/boot/$name-$release" "$work/root/usr/lib/modules/$release/$name"; do
+			[ ! -e "$file" ] || mv "$file" "$work/$name"
+		done
+	done
 	# Its modules are most of the size, and none of them is loaded.
 	rm -rf "$work/root"
 	echo "$release" > "$work/release"
