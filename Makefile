@@ -11,6 +11,11 @@
 #                 and nothing else, simulated and on real runs; how fast comparing and importing are
 # make doc        the documentation as a site: target/book/site/index.html
 # make catalog    doc/catalog.md, from the agent's catalog
+# make linux-releases  doc/linux-releases.md and its picture: measures Debian's kernels, 5 minutes of CPU;
+#                      CONTINUE=1 goes on where an earlier one was interrupted
+# make linux-exact     doc/linux-exact.md: measures variants of one kernel, 4 minutes of CPU (CONTINUE=1 too);
+#                      LINE="what the line is" A=FOLDER B=FOLDER measures two kernels one line apart instead
+# make linux-pages     both pages and the picture again, from the data that is there
 # make clean      remove what was built
 CARGO ?= cargo
 PREFIX ?= /usr/local
@@ -87,6 +92,21 @@ bench: build
 catalog: build
 	$(built) list --format md > doc/catalog.md
 
+linux-releases: build
+	$(if $(CONTINUE),,rm -rf target/linux-releases)
+	KERNMARK=$(built) tools/linux-pages.py measure releases doc/linux-releases.json
+	@$(MAKE) --no-print-directory linux-pages
+
+linux-exact: build
+	$(if $(CONTINUE)$(A),,rm -rf target/linux-exact)
+	KERNMARK=$(built) LINE="$(LINE)" tools/linux-pages.py measure exact doc/linux-exact.json $(A) $(B)
+	@$(MAKE) --no-print-directory linux-pages
+
+linux-pages:
+	tools/linux-pages.py page releases doc/linux-releases.json > doc/linux-releases.md
+	tools/linux-pages.py picture doc/linux-releases.json > doc/linux-releases.svg
+	tools/linux-pages.py page exact doc/linux-exact.json > doc/linux-exact.md
+
 # mdbook: the one in PATH, or else this version, built once. It builds with the Rust that we need.
 MDBOOK_VERSION := 0.4.52
 MDBOOK_ROOT := target/tools/mdbook-$(MDBOOK_VERSION)
@@ -102,4 +122,4 @@ $(MDBOOK_ROOT)/bin/mdbook: | cargo
 clean:
 	$(CARGO) clean
 
-.PHONY: run build cargo install uninstall deb dist licences packages test bench catalog doc clean
+.PHONY: run build cargo install uninstall deb dist licences packages test bench catalog linux-releases linux-exact linux-pages doc clean
