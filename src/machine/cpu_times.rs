@@ -96,3 +96,30 @@ impl CpuTimes {
         times
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn stolen_and_idle_time_are_not_busy() {
+        let before = CpuTimes::parse("cpu  9 9\ncpu3 1 2 3 40 5 6 7 8 9 10\nctxt 5\n");
+        let after = CpuTimes::parse("cpu3 2 4 6 50 6 9 11 13 9 10\ncpux 1\n");
+        let times = after.cpus[&3].since(before.cpus[&3]);
+        assert_eq!((times.idle, times.steal, times.busy()), (11, 5, 13));
+        assert_eq!(after.cpus.len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(one in "(cpu[0-9x]?( [0-9]{0,20}){0,10}\n|.*\n){0,6}", two in any::<String>()) {
+            let (one, two) = (CpuTimes::parse(&one), CpuTimes::parse(&two));
+            for (cpu, times) in &one.cpus {
+                let earlier = two.cpus.get(cpu).copied().unwrap_or_default();
+                let since = times.since(earlier);
+                prop_assert!(since.busy() <= since.total);
+            }
+        }
+    }
+}

@@ -48,3 +48,25 @@ pub(super) fn read(root: &Root) -> BTreeMap<u32, Process> {
     })
     .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in any::<String>()) {
+            let _ = Process::parse(&text);
+        }
+
+        #[test]
+        fn any_name_is_read(name in any::<String>(), user in any::<u64>(), system in 0u64..9, pages in any::<u64>()) {
+            let stat = format!("7 ({name}) R 1 2 3 4 5 6 7 8 9 10 {user} {system} 0 0 20 0 1 0 99 12345 {pages} 0");
+            let process = Process::parse(&stat).unwrap();
+            prop_assert_eq!(process.ticks, user.saturating_add(system));
+            prop_assert_eq!(process.resident, Some(pages));
+            prop_assert_eq!(process.name, name);
+        }
+    }
+}
