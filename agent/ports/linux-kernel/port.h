@@ -28,12 +28,12 @@ typedef uint64_t port_ticks;
 /*
  * The CPU's counter. Earlier instructions have finished and later ones have not
  * started, so a stamp separates what comes before it from what comes after.
- * PORT_COUNTED_HZ is its rate in an emulator that counts instructions. A
+ * PORT_EMULATED_HZ is its rate in an emulator that counts instructions. A
  * benchmark of another architecture's register is skipped.
  */
 #if defined(__x86_64__)
 #define PORT_CLOCK "tsc"
-#define PORT_COUNTED_HZ 1000000000
+#define PORT_EMULATED_HZ 1000000000
 #define PORT_FOREIGN "AArch64"
 #define PORT_FOREIGN_REGISTER "ttbr0"
 KM_INLINE port_ticks port_now(void)
@@ -46,7 +46,7 @@ KM_INLINE port_ticks port_now(void)
 }
 #elif defined(__aarch64__)
 #define PORT_CLOCK "cntvct"
-#define PORT_COUNTED_HZ 62500000
+#define PORT_EMULATED_HZ 62500000
 #define PORT_FOREIGN "x86-64"
 #define PORT_FOREIGN_REGISTER "cr3"
 KM_INLINE port_ticks port_now(void)

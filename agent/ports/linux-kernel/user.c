@@ -432,7 +432,7 @@ static void claim_clock(void)
 				"clock on this machine: see dmesg for "
 				"\"" PORT_CLOCK "\"");
 	/* An emulator's ticks and instructions follow its own time. */
-	port.hz = port.counts ? PORT_COUNTED_HZ : (port_ticks)khz * 1000;
+	port.hz = port.counts ? PORT_EMULATED_HZ : (port_ticks)khz * 1000;
 }
 
 static void claim_priority(void)
@@ -547,7 +547,7 @@ static bool own_word(const char *word)
 		port_shift = number(word, value, 63);
 		port.counts = true;
 	} else if ((value = behind(word, "debugcon="))) {
-		output.debug_console = number(word, value, OUTPUT_IO_PORT_MOST);
+		output.debug_console = number(word, value, OUTPUT_DEBUGCON_MOST);
 	}
 	return value;
 }

@@ -844,7 +844,7 @@ static bool setting(struct arguments *a, const char *word)
 		{ "burst_us", &a->burst_us, 0, UINT32_MAX },
 		{ "parent", &a->parent, 1, UINT32_MAX },
 		{ "icount", &port_shift, 0, 63 },
-		{ "debugcon", &output.debug_console, 1, OUTPUT_IO_PORT_MOST },
+		{ "debugcon", &output.debug_console, 1, OUTPUT_DEBUGCON_MOST },
 	};
 	const char *value;
 

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# image.sh OUT AGENT KERNEL: builds a machine with an agent, kernel or user, and a
-# kernel. KERNEL is one of
+# image.sh OUT AGENT KERNEL [ARCH]: builds a machine with an agent, kernel or user, and
+# a kernel. ARCH is the kernel's name of its architecture, x86_64 (the default) or
+# arm64. KERNEL is one of
 #   a Debian kernel by name (see kernel.sh);
 #   a folder with a slash in its path where modules are built: a kernel's build
-#   folder with arch/x86/boot/bzImage, or a folder with vmlinuz and build;
+#   folder with its image, or a folder with vmlinuz and build;
 #   a kernel, vmlinuz-RELEASE, with a slash in its path; its modules are built in
 #   build next to it, or in /lib/modules/RELEASE/build.
 set -eu
@@ -12,8 +13,14 @@ set -eu
 out=$1
 agent=$2
 kernel=$3
+arch=${4-x86_64}
 port=$(dirname "$(realpath "$0")")
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/kernmark/kernels
+
+case $arch in
+arm64)	image=arch/arm64/boot/Image ;;
+*)	image=arch/x86/boot/bzImage ;;
+esac
 
 die()
 {
@@ -35,8 +42,8 @@ case $kernel in
 	path=$(realpath -e "$kernel" 2> /dev/null) || die "there is no kernel $kernel"
 	if [ -d "$path" ]; then
 		kdir=$(first "$path/build" "$path")
-		vmlinuz=$(first "$path/vmlinuz" "$path/arch/x86/boot/bzImage") ||
-			die "$path contains neither vmlinuz nor arch/x86/boot/bzImage"
+		vmlinuz=$(first "$path/vmlinuz" "$path/$image") ||
+			die "$path contains neither vmlinuz nor $image"
 	else
 		vmlinuz=$path
 		release=$(basename "$path")
@@ -48,9 +55,9 @@ case $kernel in
 	fi
 	# The kernel may have been rebuilt under the same name.
 	rm -f "$out/agent/kernmark.ko"
-	make -s -C "$port" OUT="$out" AGENT="$agent" KDIR="$kdir" VMLINUZ="$vmlinuz"
+	make -s -C "$port" OUT="$out" ARCH="$arch" AGENT="$agent" KDIR="$kdir" VMLINUZ="$vmlinuz"
 	;;
 *)
-	make -s -C "$port" OUT="$out" AGENT="$agent" KERNEL="$kernel" CACHE="$cache"
+	make -s -C "$port" OUT="$out" ARCH="$arch" AGENT="$agent" KERNEL="$kernel" CACHE="$cache"
 	;;
 esac
