@@ -423,6 +423,7 @@ mod tests {
             cold: None,
             histogram: samples.iter().map(|(v, n)| (Ticks(*v), *n)).collect(),
             stat: None,
+            cpu_ns: None,
             proofs: Vec::new(),
         }
     }
