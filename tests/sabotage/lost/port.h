@@ -19,6 +19,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* What carries the records is spared. */
+#include "output.h"
+
 /* Shared with the processes of a case, which may make few calls each. */
 static unsigned int *sabotage_calls;
 
