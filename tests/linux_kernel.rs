@@ -3,81 +3,26 @@
 //! The agent in kernel mode: Debian's kernel in an emulator, with kernel threads and threads of a
 //! process in every pairing.
 
+#[path = "common/machine.rs"]
+mod agent_machine;
 mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 
+use agent_machine::{boot, build_static, cache, read};
 use common::{here, make, scratch, skipped, succeeds};
 use kernmark::stream::run::{Damage, Metric, Outcome, Run, Unit};
-use kernmark::stream::session::Reader;
-
-/// Builds and boots machines with the agent.
-const MACHINE: &str = "agent/ports/linux-vm";
-
-/// Keeps kernels between tests.
-fn cache() -> String {
-    format!("CACHE={}", scratch("kernels").display())
-}
-
-fn try_make(out: &Path, words: &[&str]) -> Output {
-    Command::new("make")
-        .args(["-s", "-C"])
-        .arg(here(MACHINE))
-        .arg(format!("OUT={}", out.display()))
-        .arg(cache())
-        .arg("STRICT=-Werror")
-        .args(words)
-        .env_remove("MAKEFLAGS")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
 
 /// The built port, or why it cannot be built here.
 fn built() -> Result<&'static Path, String> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let build = || {
-        for program in ["apt-get", "dpkg", "cpio", "qemu-system-x86_64"] {
-            if Command::new(program).arg("--version").output().is_err() {
-                return Err(format!("there is no {program}"));
-            }
-        }
-        let out = scratch("linux-kernel");
-        let output = try_make(&out, &[]);
-        let said = String::from_utf8_lossy(&output.stderr);
-        let absent = ["is there a network?", "run apt-get update"];
-        if let Some(why) = said.lines().find(|l| absent.iter().any(|a| l.contains(a))) {
-            return Err(why.to_string());
-        }
-        assert!(output.status.success(), "{said}");
-        Ok(out)
-    };
-    match BUILT.get_or_init(build) {
+    match BUILT.get_or_init(|| agent_machine::machine("linux-kernel", &[])) {
         Ok(out) => Ok(out),
         Err(why) => Err(why.clone()),
     }
-}
-
-/// Boots a machine with these words. Returns its records and its console.
-fn boot(out: &Path, words: &[&str]) -> (String, String) {
-    let output = try_make(out, &[&["boot"], words].concat());
-    assert!(output.status.success(), "{output:?}");
-    let console = fs::read(out.join("console")).unwrap();
-    (
-        String::from_utf8(output.stdout).unwrap(),
-        String::from_utf8_lossy(&console).into_owned(),
-    )
-}
-
-fn read(stream: &str) -> Run {
-    let mut reader = Reader::new();
-    for line in stream.lines() {
-        reader.line(line.as_bytes());
-    }
-    reader.finish()
 }
 
 fn median(metric: &Metric) -> f64 {
@@ -229,16 +174,6 @@ fn kernel_refusal_is_reported_on_the_console() {
 /// Signs that the kernel was damaged.
 const TROUBLE: [&str; 5] = ["WARNING: CPU", "BUG:", "Oops", "Call Trace", "hung task"];
 
-/// Builds a machine's first process, a static program.
-fn build_first(source: &str, root: &Path) {
-    succeeds(
-        Command::new("cc")
-            .args(["-O2", "-static", "-Wall", "-Wextra", "-Werror", "-o"])
-            .arg(root.join("init"))
-            .arg(here("tests/fixtures").join(source)),
-    );
-}
-
 /// One processor whose time is its number of instructions, so that this machine's load does not
 /// matter.
 const EXACT: [&str; 4] = ["-smp", "1", "-icount", "shift=3,sleep=off"];
@@ -296,7 +231,7 @@ fn killed_run_leaves_no_thread_behind() {
     let root = scratch("linux-kernel-killed/machine");
     fs::copy(out.join("agent/kernmark-agent"), root.join("agent")).unwrap();
     fs::copy(out.join("agent/kernmark.ko"), root.join("kernmark.ko")).unwrap();
-    build_first("killer.c", &root);
+    build_static("fixtures/killer.c", &root.join("init"));
     let (_, console) = machine(&out.join("vmlinuz"), &root, &PARALLEL, "");
     assert!(console.contains("killer: 100 runs killed"), "{console}");
     assert!(console.contains("killer: 0 threads left"), "{console}");
@@ -376,7 +311,7 @@ fn failed_allocations_are_reported_by_the_case() {
     fs::copy(out.join("agent/kernmark-agent"), root.join("agent")).unwrap();
     fs::copy(out.join("agent/kernmark.ko"), root.join("kernmark.ko")).unwrap();
     fs::copy(module.join("poor.ko"), root.join("poor.ko")).unwrap();
-    build_first("poor/init.c", &root);
+    build_static("fixtures/poor/init.c", &root.join("init"));
     let words = format!("rcupdate.rcu_expedited=1 -- {}", cases.join(" "));
     let (records, console) = machine(&out.join("vmlinuz"), &root, &EXACT, &words);
     for trouble in TROUBLE.into_iter().chain(["ended with"]) {
@@ -404,43 +339,5 @@ fn failed_allocations_are_reported_by_the_case() {
         // The other failures are those in which the setup finds no room.
         let told = of_case("status=error") + of_case("the heap has no room");
         assert!(told >= least, "{case}: {ends:#?}");
-    }
-}
-
-#[test]
-fn preempt_rt_user_threads_are_measured_or_skipped() {
-    if let Err(why) = built() {
-        return skipped("the agent in user mode with PREEMPT_RT", &why);
-    }
-    let out = scratch("linux-user-rt");
-    let cases = [
-        "isr.resume.interrupted.thread.user",
-        "isr.resume.different.thread.u_to_u",
-        "condvar.wait.blocking.u_to_u",
-        "condvar.broadcast.wake_all.u_to_u.8",
-        "channel.create",
-        "socket.create",
-        "sleep.overshoot.clock_nanosleep.50",
-    ];
-    let order = format!("ORDER=run samples=100 {}", cases.join(" "));
-    let (records, _) = boot(&out, &["AGENT=user", "KERNEL=rt", &order]);
-    let run = read(&records);
-    assert!(run.sessions[0].complete, "{records}");
-    let outcome = |case: &str| {
-        let metric = run.metrics.iter().find(|metric| metric.id == case);
-        &metric.unwrap_or_else(|| panic!("no {case}")).replicates[0].outcome
-    };
-    for case in cases {
-        match outcome(case) {
-            Outcome::Ok => {}
-            Outcome::Skipped(why) if why.starts_with("with PREEMPT_RT") => {}
-            other => panic!("{case}: {other:?}"),
-        }
-    }
-    for case in [
-        "condvar.wait.blocking.u_to_u",
-        "sleep.overshoot.clock_nanosleep.50",
-    ] {
-        assert_eq!(*outcome(case), Outcome::Ok, "{case}");
     }
 }

@@ -42,6 +42,9 @@ fn wrong_argument_is_refused_by_name() {
         "realtime=maybe",
         "parent=0",
         "parent=me",
+        "icount=64",
+        "debugcon=0",
+        "cases=xyz",
         "smaples=5",
         "clock.reed",
     ] {
