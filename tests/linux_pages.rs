@@ -59,7 +59,7 @@ fn data(columns: &[(&str, &str)], metrics: &[(&str, &str)]) -> String {
             format!(
                 r#"{{"spec": "linux-vm:tcg,agent=user{spec}", "kernel": "Linux {version} #1 SMP Debian {version}-1 (2026-01-01)",
                 "kernel_compiler": "gcc-12", "compiler": "gcc-12 -O2", "emulator": "QEMU 7.2 (Debian)",
-                "tool": "kernmark 1", "differing": 0}}"#
+                "tool": "kernmark 1", "boots": 2, "differing": 0}}"#
             )
         })
         .collect();
