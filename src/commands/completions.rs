@@ -265,7 +265,7 @@ impl Kind {
             "SPEC" => Kind::Target,
             "A" | "B" => Kind::Side,
             "VARIANT" => Kind::Variant,
-            "FILE" | "NAME" => Kind::File,
+            "FILE" | "KERNEL_MODE" | "NAME" => Kind::File,
             "BASE" | "NEW" => Kind::Run,
             "reference:NAME" => Kind::Reference,
             "QUANTITY" => Kind::Quantity,

@@ -53,13 +53,16 @@ impl Counted {
             None => None,
             Some(_) => Some(u32::try_from(record.number(CPU)?).ok()?),
         };
+        // A name may look like a number.
         let counts = record.pairs().iter().filter_map(|(key, _)| {
-            let count = record.number(key).filter(|_| *key != CPU)?;
+            let count = record
+                .number(key)
+                .filter(|_| ![NAME, CPU, BUSIEST].contains(key))?;
             Some(((*key).to_owned(), count))
         });
         Some(Counted {
             cpu,
-            counts: counts.filter(|(key, _)| key != NAME).collect(),
+            counts: counts.collect(),
             busiest: record.get(BUSIEST).map(str::to_owned),
         })
     }
@@ -113,11 +116,13 @@ mod tests {
             ("cpu", "3"),
             ("timer", "5"),
             ("colour", "red"),
+            ("busiest", "0"),
         ];
         let line = record::write(0, "host", &pairs, None).concat();
         let counted = read(&line).unwrap();
         assert_eq!((counted.cpu, counted.get("timer")), (Some(3), Some(5)));
         assert_eq!(counted.counts.len(), 1);
+        assert_eq!(counted.busiest.as_deref(), Some("0"));
         let line = record::write(0, "host", &[("name", "1"), ("cpu", "x")], None).concat();
         assert_eq!(read(&line), None);
     }
