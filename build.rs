@@ -173,7 +173,7 @@ fn diagnosis(compiler: &str, out: &Path) -> String {
         );
     }
     let source = out.join("probe.c");
-    let compiles = |text: &str| {
+    let accepts = |text: &str| {
         fs::write(&source, text).is_ok()
             && Command::new(program)
                 .args(&flags)
@@ -184,13 +184,13 @@ fn diagnosis(compiler: &str, out: &Path) -> String {
                 .output()
                 .is_ok_and(|output| output.status.success())
     };
-    if !compiles("int main(void) { return 0; }\n") {
+    if !accepts("int main(void) { return 0; }\n") {
         return format!(
             "`{compiler} -static` cannot link a program; install the static C library (Debian: apt \
              install {libc}; Fedora: dnf install glibc-static)"
         );
     }
-    if !compiles("#include <linux/io_uring.h>\nint main(void) { return 0; }\n") {
+    if !accepts("#include <linux/io_uring.h>\nint main(void) { return 0; }\n") {
         return format!(
             "`{compiler}` does not find the kernel's headers, such as linux/io_uring.h (Alpine: apk add \
              linux-headers; with Debian's musl-gcc, set CC=\"musl-gcc -idirafter /usr/include \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Linux on AArch64 in an emulator, with the agent in kernel mode and the agent in user mode. Needs
+//! Linux on `AArch64` in an emulator, with the agent in kernel mode and that in user mode. Needs
 //! Debian's packages from its mirror, and a cross compiler.
 
 // Only other test programs need the rest of it.
@@ -11,7 +11,6 @@ mod tool;
 
 use std::env;
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::{here, scratch, skipped, succeeds};
@@ -63,7 +62,8 @@ fn sessions(stream: &str) -> Vec<String> {
             Some("hello") if line.contains(" mode=run ") => sessions.push(format!("{line}\n")),
             Some("info" | "begin" | "cold" | "plan" | "hist" | "proof" | "skip" | "end") => {
                 if let Some(session) = sessions.last_mut() {
-                    *session += &format!("{line}\n");
+                    session.push_str(line);
+                    session.push('\n');
                 }
             }
             _ => {}
