@@ -93,6 +93,7 @@ fn preempt_rt_kernel_is_measured() {
         "needs a second CPU",
         "this port has no abort",
         "with PREEMPT_RT",
+        "this kernel preempts the waker",
     ];
     let measured = measured(&read(&records), &reasons, &console);
     assert!(measured >= 250, "{measured}");

@@ -20,5 +20,11 @@ port_ticks port_ticks_of_us(uint32_t us);
  * threads, some of them at the priority of KM_LOW.
  */
 bool port_preempt_rt(void);
+/*
+ * Lets the kernel do what it has put off to its own threads (ksoftirqd), which a
+ * benchmark's real-time threads keep off the CPU. Rests only where the clock counts
+ * instructions: a rest cools the caches, and the next operation takes more time.
+ */
+void port_settle(void);
 
 #endif

@@ -508,28 +508,39 @@ void port_thread_resume(struct port_thread *t)
 	futex(&t->resumed, FUTEX_WAKE_PRIVATE, 1);
 }
 
-void port_thread_reap(struct port_thread *t)
+/* Rests in the middle of a part. Its switches do not count. */
+static void rest_uncounted(void)
 {
 	const struct timespec rest = { .tv_nsec = REST_US * 1000 };
 	struct km_counts before, rested;
 
+	count(RUSAGE_SELF, &before);
+	nanosleep(&rest, NULL);
+	count(RUSAGE_SELF, &rested);
+	port.uncounted -= (int32_t)(rested.switches - before.switches);
+}
+
+void port_settle(void)
+{
+	if (port.counts)
+		rest_uncounted();
+}
+
+void port_thread_reap(struct port_thread *t)
+{
 	pthread_join(t->id, NULL);
 	/*
 	 * The kernel adds a thread's count to the process before that thread's
 	 * last switch.
 	 */
 	port.uncounted++;
-	if (++port.reaped % REST_EVERY_THREADS)
-		return;
 	/*
 	 * Ended threads wait for a grace period, which real-time threads delay.
 	 * When hundreds wait, creating one needs fresh pages and costs ten
 	 * times more.
 	 */
-	count(RUSAGE_SELF, &before);
-	nanosleep(&rest, NULL);
-	count(RUSAGE_SELF, &rested);
-	port.uncounted -= (int32_t)(rested.switches - before.switches);
+	if (++port.reaped % REST_EVERY_THREADS == 0)
+		rest_uncounted();
 }
 
 void port_yield(void)
