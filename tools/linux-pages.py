@@ -518,7 +518,7 @@ Linux {kernel} from Debian's `linux-source`, built twice with one difference: {l
 
 {table(["instructions, median", "A", "B", "difference"], rows)}
 
-The other {len(metrics) - len(changes)} are equal."""
+The other {len(metrics) - len(changes)} are equal. An operation that runs the line differs by exactly what it adds, each time that it runs it. Operations that allocate, or last long enough for ticks of the timer, can differ too: what ran before took longer, so ticks and free pages are in other places."""
 
 
 def exact_page(data):
