@@ -18,8 +18,8 @@ use std::sync::OnceLock;
 use std::thread;
 
 use common::{here, scratch, skipped, succeeds};
-use kernmark::stream::run::{Damage, Outcome, Run, Unit};
-use machine::{boot, build_static, machine, read};
+use kernmark::stream::run::Outcome;
+use machine::{boot, build_static, machine, measured, read};
 
 /// The machine with Debian's kernel for virtual machines, or why it cannot be built here.
 fn built() -> Result<&'static Path, String> {
@@ -28,23 +28,6 @@ fn built() -> Result<&'static Path, String> {
         Ok(out) => Ok(out),
         Err(why) => Err(why.clone()),
     }
-}
-
-/// Checks that every metric has a number, or was skipped for one of these reasons. Returns how many
-/// have one.
-fn measured(run: &Run, reasons: &[&str], console: &str) -> usize {
-    assert_eq!(run.damage, Damage::default(), "{console}");
-    assert!(run.sessions[0].complete, "{console}");
-    assert_eq!(run.sessions[0].clock.unit, Unit::Instructions);
-    let mut measured = 0;
-    for metric in &run.metrics {
-        match &metric.replicates[0].outcome {
-            Outcome::Ok => measured += 1,
-            Outcome::Skipped(why) if reasons.iter().any(|r| why.starts_with(r)) => {}
-            other => panic!("{}: {other:?}", metric.id),
-        }
-    }
-    measured
 }
 
 /// Runs something while four threads use this machine's processors.

@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use crate::export::{self, Foreign};
 use crate::machine::counters::Detail;
 use crate::machine::cpus::AskedCpus;
+use crate::report::table::Column;
 use crate::target::spec::Spec;
 
 /// The forms of `--on`.
@@ -74,6 +75,22 @@ impl<F: Choice> Printed<F> {
             self.format
         }
     }
+}
+
+/// What the table of a run shows.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Table {
+    /// The columns of the table, separated by commas: median, interval, spread, p99, p999, worst,
+    /// cold, net, rate, cpu [default: as many as fit, without cpu]
+    ///
+    /// Other formats have all figures. cpu is the CPU time of all threads of the case per operation.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        conflicts_with = "json"
+    )]
+    pub columns: Vec<Column>,
 }
 
 /// A set of formats, with JSON among them.

@@ -63,7 +63,7 @@ pub(super) fn show(of: &Reference, arguments: &show::Arguments) -> Outcome {
         RunFormat::Own(Format::Md) => export::markdown::figures(&dataset, &figures),
         RunFormat::Foreign(_) => {
             let run = of.run().map_err(Failure::Failed)?;
-            formatted(&run, arguments.printed.format(), &arguments.columns)?
+            formatted(&run, arguments.printed.format(), &arguments.table.columns)?
         }
     };
     print(text.as_bytes())

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 
 use super::arguments::{
-    seconds, spec, Conditions, Effort, Format, Printed, RunFormat, ON, ON_LONG,
+    seconds, spec, Conditions, Effort, Format, Printed, RunFormat, Table, ON, ON_LONG,
 };
 use super::input::report_interrupted_runs;
 use super::output::{eprint, formatted, print, style};
@@ -24,7 +24,7 @@ use crate::machine::counters::{Detail, Observed};
 use crate::machine::cpus::MeasuredCpus;
 use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{self, Catalog, Measurement, Plan, Recording, Work};
-use crate::report::{self, table::Column};
+use crate::report;
 use crate::stream::filter;
 use crate::stream::run::{Fact, Run, Unit, FILTERS};
 use crate::target::spec::Spec;
@@ -77,17 +77,9 @@ pub struct Arguments {
     #[command(flatten)]
     pub printed: Printed<RunFormat>,
 
-    /// The columns of the table, separated by commas: median, interval, spread, p99, p999, worst,
-    /// cold, net, rate, cpu [default: as many as fit, without cpu]
-    ///
-    /// Other formats have all figures. cpu is the CPU time of all threads of the case per operation.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        conflicts_with = "json"
-    )]
-    pub columns: Vec<Column>,
+    /// The table.
+    #[command(flatten)]
+    pub table: Table,
 
     /// Seconds of silence after which the agent counts as hung
     #[arg(long, value_name = "S", value_parser = seconds, hide = true)]
@@ -109,12 +101,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let shown = selected(&made, &arguments.filters);
     let text = match (&judgement, arguments.printed.format()) {
         (Ok(Some(judgement)), format) => {
-            budget::formatted_with(&shown, judgement, format, &arguments.columns)
+            budget::formatted_with(&shown, judgement, format, &arguments.table.columns)
         }
         (_, RunFormat::Own(Format::Table)) if arguments.check => {
             Ok(report::check::render(&summarise(&shown), style().width))
         }
-        (_, format) => formatted(&shown, format, &arguments.columns),
+        (_, format) => formatted(&shown, format, &arguments.table.columns),
     };
     if let Ok(text) = &text {
         match arguments.destination() {

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::arguments::{spec, Printed, RunFormat};
+use super::arguments::{spec, Printed, RunFormat, Table};
 use super::input::{path_or_latest, read_run};
 use super::output::{formatted, print, style};
 use super::{budget, exit, reference as published, Failure, Outcome};
 use crate::report::distribution;
-use crate::report::table::Column;
 use crate::stream::filter;
 use crate::target::spec::Spec;
 
@@ -41,17 +40,9 @@ pub struct Arguments {
     #[command(flatten)]
     pub printed: Printed<RunFormat>,
 
-    /// The columns of the table, separated by commas: median, interval, spread, p99, p999, worst,
-    /// cold, net, rate, cpu [default: as many as fit, without cpu]
-    ///
-    /// Other formats have all figures. cpu is the CPU time of all threads of the case per operation.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        conflicts_with = "json"
-    )]
-    pub columns: Vec<Column>,
+    /// The table.
+    #[command(flatten)]
+    pub table: Table,
 }
 
 pub(super) fn show(arguments: &Arguments) -> Outcome {
@@ -78,9 +69,9 @@ pub(super) fn show(arguments: &Arguments) -> Outcome {
             &run,
             judgement,
             arguments.printed.format(),
-            &arguments.columns,
+            &arguments.table.columns,
         )?,
-        None => formatted(&run, arguments.printed.format(), &arguments.columns)?,
+        None => formatted(&run, arguments.printed.format(), &arguments.table.columns)?,
     };
     print(text.as_bytes())?;
     Ok(budget::combined_status(

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use kernmark::stream::run::Run;
+use kernmark::stream::run::{Damage, Outcome, Run, Unit};
 use kernmark::stream::session::Reader;
 
 use crate::common::{here, scratch, succeeds};
@@ -79,4 +79,21 @@ pub fn read(stream: &str) -> Run {
         reader.line(line.as_bytes());
     }
     reader.finish()
+}
+
+/// Checks that every metric has a number, or was skipped for one of these reasons. Returns how many
+/// have one.
+pub fn measured(run: &Run, reasons: &[&str], console: &str) -> usize {
+    assert_eq!(run.damage, Damage::default(), "{console}");
+    assert!(run.sessions[0].complete, "{console}");
+    assert_eq!(run.sessions[0].clock.unit, Unit::Instructions);
+    let mut measured = 0;
+    for metric in &run.metrics {
+        match &metric.replicates[0].outcome {
+            Outcome::Ok => measured += 1,
+            Outcome::Skipped(why) if reasons.iter().any(|r| why.starts_with(r)) => {}
+            other => panic!("{}: {other:?}", metric.id),
+        }
+    }
+    measured
 }
