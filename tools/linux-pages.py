@@ -234,7 +234,7 @@ def boots(data):
     twice = [column for column in data["columns"] if column["boots"] > 1]
     differing = sum(column["differing"] for column in twice)
     equal = "all medians equal" if differing == 0 else f"all but {differing} medians equal"
-    return f"one boot of each, and two of {len(twice)}, with {equal}"
+    return f"one boot of each column, and a second one of {len(twice)}, with {equal}"
 
 
 def spoken(words):
