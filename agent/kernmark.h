@@ -57,6 +57,7 @@ enum port_queue_order { PORT_FIFO, PORT_LIFO };
 struct km_run;
 
 #include "inline.h"
+#include "mark.h"
 #include "port.h"
 
 #if !(PORT_HAS & (KM_USER | KM_KERNEL))
@@ -179,6 +180,7 @@ KM_INLINE void stamp(struct km_run *r, uint32_t i)
 /* Ends the sample. Exactly one thread of a benchmark calls this. */
 KM_INLINE void record(struct km_run *r)
 {
+	__asm__ volatile inline(KM_MARK(".rows") :);
 	r->row += r->stamps;
 	r->left--;
 	PORT_RECORDED(r);

@@ -12,6 +12,7 @@
 //! | [`stream`] | a line becomes a record, records become a [`stream::run::Run`] |
 //! | [`machine`] | what the machine is, and what on it disturbs measurements |
 //! | [`target`] | where a record stream comes from: this Linux, an emulator, a board, a file |
+//! | [`trace`] | which instructions each sample executed |
 //! | [`measure`] | makes a run of a target |
 //! | [`statistics`] | order statistics, distributions, permutation tests, adjusted p-values |
 //! | [`import`] | the results of other tools as runs |
@@ -37,3 +38,4 @@ pub mod report;
 pub mod statistics;
 pub mod stream;
 pub mod target;
+pub mod trace;

@@ -9,11 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of `src/`, in the order in which a run passes through them.
-const ROOMS: [&str; 12] = [
+const ROOMS: [&str; 13] = [
     "base",
     "stream",
     "machine",
     "target",
+    "trace",
     "measure",
     "statistics",
     "import",

@@ -10,6 +10,7 @@ mod case;
 pub mod counted;
 pub mod filter;
 pub mod histogram;
+pub mod paths;
 pub mod record;
 pub mod run;
 pub mod session;

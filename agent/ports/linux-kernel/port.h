@@ -40,7 +40,7 @@ KM_INLINE port_ticks port_now(void)
 {
 	uint32_t low, high;
 
-	__asm__ volatile("lfence\n\trdtsc\n\tlfence"
+	__asm__ volatile("lfence\n\t" KM_MARK(".stamps") "rdtsc\n\tlfence"
 			 : "=a"(low), "=d"(high) : : "memory");
 	return (port_ticks)high << 32 | low;
 }
@@ -53,7 +53,7 @@ KM_INLINE port_ticks port_now(void)
 {
 	port_ticks t;
 
-	__asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb"
+	__asm__ volatile("isb\n\t" KM_MARK(".stamps") "mrs %0, cntvct_el0\n\tisb"
 			 : "=r"(t) : : "memory");
 	return t;
 }

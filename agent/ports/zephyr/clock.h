@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The clock. In an emulator that counts instructions, every thread can read a
- * counter directly. CLOCK_READ() lists the address of each reading in the
- * section .stamps, which is not loaded.
+ * counter directly. Each reading is marked.
  */
 #ifndef CLOCK_H
 #define CLOCK_H
@@ -10,12 +9,7 @@
 #include <stdint.h>
 
 #include "inline.h"
-
-#define CLOCK_READ(instruction) \
-	"1: " instruction "\n\t" \
-	".pushsection .stamps,\"\",%%progbits\n\t" \
-	".dc.a 1b\n\t" \
-	".popsection"
+#include "mark.h"
 
 #ifndef CONFIG_KERNMARK_ICOUNT
 #include <zephyr/timing/timing.h>
@@ -60,7 +54,7 @@ KM_INLINE port_ticks clock_now(void)
 {
 	port_ticks now;
 
-	__asm__ volatile(CLOCK_READ("ldr %0, [%1]")
+	__asm__ volatile(KM_MARK(".stamps") "ldr %0, [%1]"
 			 : "=r"(now) : "r"(0x40028018) : "memory");
 	return now;
 }
@@ -80,7 +74,7 @@ KM_INLINE port_ticks clock_now(void)
 {
 	port_ticks now;
 
-	__asm__ volatile(CLOCK_READ("csrr %0, instret")
+	__asm__ volatile(KM_MARK(".stamps") "csrr %0, instret"
 			 : "=r"(now) : : "memory");
 	return now;
 }
@@ -98,7 +92,7 @@ KM_INLINE port_ticks clock_now(void)
 {
 	uint32_t low, high;
 
-	__asm__ volatile(CLOCK_READ("rdtsc")
+	__asm__ volatile(KM_MARK(".stamps") "rdtsc"
 			 : "=a"(low), "=d"(high) : : "memory");
 	return low | (port_ticks)high << 32;
 }
@@ -124,7 +118,7 @@ KM_INLINE port_ticks clock_now(void)
 {
 	port_ticks now;
 
-	__asm__ volatile(CLOCK_READ("mrs %0, cntvct_el0")
+	__asm__ volatile(KM_MARK(".stamps") "mrs %0, cntvct_el0"
 			 : "=r"(now) : : "memory");
 	return now;
 }

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "inline.h"
+#include "mark.h"
 
 #define BOARD_REGISTER(address) (*(volatile uint32_t *)(address))
 
@@ -37,10 +38,7 @@ KM_INLINE uint32_t board_now(void)
 {
 	uint32_t now;
 
-	__asm__ volatile("1: csrr %0, minstret\n\t"
-			 ".pushsection .stamps,\"\",@progbits\n\t"
-			 ".4byte 1b\n\t"
-			 ".popsection"
+	__asm__ volatile(KM_MARK(".stamps") "csrr %0, minstret"
 			 : "=r"(now) : : "memory");
 	return now;
 }
