@@ -180,7 +180,7 @@ KM_INLINE void stamp(struct km_run *r, uint32_t i)
 /* Ends the sample. Exactly one thread of a benchmark calls this. */
 KM_INLINE void record(struct km_run *r)
 {
-	__asm__ volatile inline(KM_MARK(".rows") :);
+	__asm__ volatile __inline(KM_MARK(".rows") :);
 	r->row += r->stamps;
 	r->left--;
 	PORT_RECORDED(r);

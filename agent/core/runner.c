@@ -441,7 +441,7 @@ static const char *run_part(const struct km_case *c, struct km_memory *m,
 	t->unable = wrong;
 	if (wrong)
 		return wrong;
-	__asm__ volatile inline(KM_MARK(".parts") :);
+	__asm__ volatile __inline(KM_MARK(".parts") :);
 	wrong = port_run(threads, n, r, &t->counts);
 	if (b->teardown)
 		PORT_TEARDOWN(b, r);
@@ -782,7 +782,7 @@ static void measure(const struct km_case *c, struct km_memory *m,
 	char id[ID_MAX], text[NEEDS_MAX];
 	uint32_t done = 0, limit;
 
-	__asm__ volatile inline(KM_MARK(".cases") :);
+	__asm__ volatile __inline(KM_MARK(".cases") :);
 	record_open_for("begin", "case", metric_id(id, c, 0));
 	record_number("asked", o->samples);
 	record_close();
