@@ -19,11 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use checks::{counts_nops_exactly, prints_golden, repeats_under_load};
+use common::succeeds;
 use emulated::{
     attempt, cases, catalog, emulator, folder, measure, median, order, records, replicate, skips,
     Board,
@@ -489,6 +490,42 @@ fn images_are_rebuilt_only_when_settings_change() {
     }
     build(&M3, &[], &out);
     assert!(elf() == first, "the same settings made a different image");
+}
+
+/// The bytes of an image that are loaded.
+fn loaded(board: &Board, elf: &Path) -> Vec<u8> {
+    let bytes = elf.with_extension("bin");
+    let objcopy = board.compiler.name.replace("gcc", "objcopy");
+    succeeds(
+        Command::new(objcopy)
+            .args(["-O", "binary"])
+            .args([elf, bytes.as_path()]),
+    );
+    fs::read(bytes).unwrap()
+}
+
+#[test]
+fn debug_information_changes_no_loaded_byte() {
+    if !able("debug information", &[&M4, &VIRT]) {
+        return;
+    }
+    let contains =
+        |bytes: &[u8], part: &str| memchr::memmem::find(bytes, part.as_bytes()).is_some();
+    for (board, settings) in [(&M4, &[][..]), (&M4, &["MPU=1"]), (&VIRT, &[])] {
+        let with = image(board, settings);
+        let without = image(board, &[settings, &["DEBUG="]].concat());
+        let [with_debug, plain] = [&with, &without].map(|image| fs::read(&image.elf).unwrap());
+        let source = "bench/semaphore.c";
+        assert!(contains(&with_debug, source), "{}", with.name);
+        assert!(!contains(&plain, source), "{}", without.name);
+        let [debugged, plain] = [&with, &without].map(|image| loaded(board, &image.elf));
+        assert!(debugged.len() > 30_000, "{}", debugged.len());
+        assert!(debugged == plain, "{}", with.name);
+        // Nothing says where it was built.
+        for path in [env!("CARGO_MANIFEST_DIR"), "/freertos-next-"] {
+            assert!(!contains(&with_debug, path), "{}: {path}", with.name);
+        }
+    }
 }
 
 const SABOTAGES: [Sabotage; 8] = [
