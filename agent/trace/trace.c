@@ -54,13 +54,15 @@
 /* Equal bytes that prove that a block belongs to the module. */
 #define PROOF_BYTES 24
 #define LINE_SHIFT 6
+/* No instruction of any processor is longer. */
+#define INSTRUCTION_MAX 16
 
 enum kind { PLAIN, STAMP, CASE, PART, ROW };
 
 /* An instruction that was translated. Its number is its index. */
 struct instruction {
 	uint64_t address;
-	uint8_t bytes[16];
+	uint8_t bytes[INSTRUCTION_MAX];
 	uint8_t size;
 	uint8_t kind;
 	bool used;		/* is part of a path */
@@ -70,7 +72,7 @@ struct instruction {
 
 struct mark {
 	uint64_t address;
-	uint8_t bytes[16];
+	uint8_t bytes[INSTRUCTION_MAX];
 	uint32_t size;
 	enum kind kind;
 	bool moves;		/* with the module */
@@ -138,6 +140,7 @@ static struct table paths, lines;
 static uint32_t path_count, line_count;
 static struct list line_high, line_low;
 static uint64_t executed;
+static int interface;	/* QEMU's version of it */
 
 static void *grown(void *items, size_t count, size_t *room, size_t size)
 {
@@ -439,10 +442,18 @@ static void access_data(unsigned int cpu, qemu_plugin_meminfo_t info,
 	}
 }
 
-static void wait(qemu_plugin_id_t id, unsigned int cpu)
+static void wait(void)
 {
-	(void)id, (void)cpu;
 	path.idle++;
+}
+
+static void copy_bytes(const struct qemu_plugin_insn *in, uint8_t *bytes,
+		       size_t size)
+{
+	uintptr_t at = qemu_plugin_insn_data(in, bytes, size);
+
+	if (interface < 3)
+		memcpy(bytes, (const void *)at, size);
 }
 
 /*
@@ -463,6 +474,7 @@ static void find_module(const struct qemu_plugin_tb *block)
 				qemu_plugin_tb_get_insn(block, i);
 			size_t size = qemu_plugin_insn_size(in), k;
 			uint64_t offset = at + qemu_plugin_insn_vaddr(in) - start;
+			uint8_t bytes[INSTRUCTION_MAX];
 			bool changed = false;
 
 			if (offset + size > module.size)
@@ -471,8 +483,8 @@ static void find_module(const struct qemu_plugin_tb *block)
 				changed |= module.changed[offset + k];
 			if (changed)
 				continue;
-			if (memcmp(qemu_plugin_insn_data(in),
-				   module.byte + offset, size))
+			copy_bytes(in, bytes, size);
+			if (memcmp(bytes, module.byte + offset, size))
 				break;
 			equal += size;
 		}
@@ -506,7 +518,7 @@ static uint32_t instruction_number(const struct qemu_plugin_insn *in)
 	uint32_t number;
 
 	new.size = (uint8_t)(size < sizeof(new.bytes) ? size : sizeof(new.bytes));
-	memcpy(new.bytes, qemu_plugin_insn_data(in), new.size);
+	copy_bytes(in, new.bytes, new.size);
 	memcpy(word, new.bytes, sizeof(word));
 	number = number_of(&instructions.numbers,
 			   mixed(mixed(mixed(1, new.address), word[0]), word[1]) | 1,
@@ -523,11 +535,11 @@ static uint32_t instruction_number(const struct qemu_plugin_insn *in)
 	return number;
 }
 
-static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
+static void translate(struct qemu_plugin_tb *block, void *data)
 {
 	size_t n = qemu_plugin_tb_n_insns(block);
 
-	(void)id;
+	(void)data;
 	if (module.size && !module.base)
 		find_module(block);
 	for (size_t i = 0; i < n; i++) {
@@ -545,9 +557,14 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 	}
 }
 
-static void end(qemu_plugin_id_t id, void *data)
+static void translate_before_7(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 {
-	(void)id, (void)data;
+	(void)id;
+	translate(block, NULL);
+}
+
+static void end(void)
+{
 	end_part();
 	for (uint32_t i = 0; i < line_count; i++)
 		fprintf(into.file, "line %u 0x%llx\n", i,
@@ -652,10 +669,19 @@ static int read_marks(const char *name)
 
 int qemu_plugin_version = 1;
 
-int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc,
-			char **argv)
+/* QEMU reads the version after it has loaded the plugin. */
+__attribute__((constructor)) static void choose_version(void)
 {
-	(void)info;
+	if (qemu_plugin_register_vcpu_syscall_filter_cb)
+		qemu_plugin_version = 7;
+	else if (qemu_plugin_num_vcpus)
+		qemu_plugin_version = 2;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info,
+			int argc, char **argv)
+{
+	interface = info->version.cur;
 	for (int i = 0; i < argc; i++) {
 		const char *value = strchr(argv[i], '=');
 
@@ -684,8 +710,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc,
 		perror("kernmark: the trace cannot be written");
 		return -1;
 	}
-	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
-	qemu_plugin_register_vcpu_idle_cb(id, wait);
+	qemu_plugin_register_vcpu_tb_trans_cb(
+		id, interface < 7 ? (qemu_plugin_callback)translate_before_7 :
+				    (qemu_plugin_callback)translate, NULL);
+	qemu_plugin_register_vcpu_idle_cb(id, wait, NULL);
 	qemu_plugin_register_atexit_cb(id, end, NULL);
 	return 0;
 }
