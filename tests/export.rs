@@ -19,9 +19,7 @@ use hdrhistogram::Histogram as Hdr;
 use kernmark::export::{Carries, Foreign, FOREIGN};
 use kernmark::judge::summary::{self, summarise, Status};
 use kernmark::stream::histogram::Histogram;
-use kernmark::stream::run::{
-    Clock, Damage, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Unit,
-};
+use kernmark::stream::run::{Clock, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Unit};
 use kernmark::stream::session;
 use kernmark::stream::ticks::Ticks;
 use proptest::prelude::*;
@@ -469,7 +467,6 @@ prop_compose! {
             ..Entry::default()
         };
         Run {
-            before: Vec::new(),
             host,
             // All sessions have the same clock, because replicates of different clocks have no number.
             sessions: vec![session; 3],
@@ -478,7 +475,7 @@ prop_compose! {
                 .into_iter()
                 .map(|(id, a, b, c, _)| Metric { case: id.clone(), id, replicates: vec![a, b, c] })
                 .collect(),
-            damage: Damage::default(),
+            ..Run::default()
         }
     }
 }

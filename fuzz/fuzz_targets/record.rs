@@ -114,6 +114,17 @@ fn check(run: &Run) {
             }
         }
     }
+    for one in &run.paths {
+        let Ok(paths) = &one.paths else { continue };
+        let metric = run.metrics.iter().find(|metric| metric.id == one.metric);
+        let mut replicates = metric.expect("the metric").replicates.iter();
+        let replicate = replicates.find(|replicate| replicate.session == one.session);
+        assert_eq!(paths.verify(&replicate.expect("a replicate").histogram), Ok(()));
+        for mode in &paths.modes {
+            assert!(mode.functions.keys().all(|at| *at < run.functions.len()));
+            assert!(mode.repetitions() <= mode.instructions());
+        }
+    }
     for line in summary::summarise(run) {
         assert_eq!(line.status == summary::Status::Ok, line.median.is_some());
         assert_eq!(line.tried, line.replicates + line.lost.len());

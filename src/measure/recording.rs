@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 
 use crate::stream::counted::{Counted, BEFORE, DURING};
+use crate::stream::paths::{self, Function, Paths};
 use crate::stream::record::{self, Line};
 use crate::stream::run::{Fact, Run, Session};
 use crate::stream::session::{self, Event, Reader};
@@ -71,6 +72,14 @@ impl<'a> Recording<'a> {
     pub(super) fn during(&mut self, counted: &[Counted]) {
         self.next_seq = 0;
         self.counted(counted, DURING);
+    }
+
+    /// Records what the session executed that has just ended: the paths of its metrics by id, which
+    /// index these functions.
+    pub fn paths(&mut self, functions: &[Function], metrics: &[(&str, &Paths)]) {
+        for line in paths::records(functions, metrics) {
+            self.line(format!("{line}\n").as_bytes());
+        }
     }
 
     fn counted(&mut self, counted: &[Counted], name: &str) {

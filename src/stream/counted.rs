@@ -86,7 +86,7 @@ impl Counted {
 }
 
 /// A text as a value: what a value cannot hold becomes `_`, and the end is cut off.
-fn word(text: &str) -> String {
+pub(super) fn word(text: &str) -> String {
     let allowed = |c: char| if c.is_ascii_graphic() { c } else { '_' };
     let word: String = text.chars().map(allowed).take(MAX_NAME_BYTES).collect();
     if word.is_empty() {

@@ -14,7 +14,7 @@ pub const MAX_BYTES: usize = 240;
 /// Length of ` *` and the checksum in bytes.
 const CHECKSUM_BYTES: usize = 10;
 /// The keys that identify the text that a continuation record belongs to.
-const TEXT_KEYS: [&str; 3] = ["metric", "case", "name"];
+const TEXT_KEYS: [&str; 4] = ["metric", "case", "name", "id"];
 
 /// A line of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,7 +192,7 @@ fn checksum(bytes: &[u8]) -> Option<u32> {
 }
 
 /// An unsigned decimal number of at most 64 bits: digits and nothing else.
-fn decimal(digits: &[u8]) -> Option<u64> {
+pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
@@ -295,7 +295,8 @@ pub fn decode(raw: &str) -> String {
 }
 
 /// Formats a record as one line with its checksum, without a line end. A text that does not fit
-/// continues in further records of the same kind, which have only the key `metric`, `case` or `name`.
+/// continues in further records of the same kind, which have only the key `metric`, `case`, `name`
+/// or `id`.
 /// The lines are numbered from `seq`.
 ///
 /// # Panics
@@ -379,6 +380,11 @@ pub fn write_hist(seq: u64, metric: &str, part: u64, counts: &[(u64, u64)]) -> V
     }
     lines.push(seal(body));
     lines
+}
+
+/// How many bytes further pairs may take in a record that has these, spaces included.
+pub(super) fn room(seq: u64, kind: &str, pairs: &[(&str, &str)]) -> usize {
+    MAX_BYTES.saturating_sub(CHECKSUM_BYTES + head(seq, kind, pairs).len())
 }
 
 /// The start of a record: mark, number, kind and pairs.

@@ -11,6 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::stream::counted::Counted;
 use crate::stream::filter;
 use crate::stream::histogram::Histogram;
+use crate::stream::paths::{Function, MetricPaths, Paths};
 use crate::stream::ticks::Ticks;
 
 /// The metric that every run measures first: the cost of a time stamp.
@@ -441,11 +442,44 @@ pub struct Run {
     pub sessions: Vec<Session>,
     /// The metrics in the catalog's order. Those without an entry come last.
     pub metrics: Vec<Metric>,
+    /// The functions that paths execute.
+    pub functions: Vec<Function>,
+    /// The paths of metrics, by session.
+    pub paths: Vec<MetricPaths>,
     /// Damage to the stream.
     pub damage: Damage,
 }
 
 impl Run {
+    /// The paths of a metric. If several sessions have them, those of the first: where instructions
+    /// are counted exactly, sessions repeat each other. `None` if the run has none; the error says
+    /// why they were refused.
+    #[must_use]
+    pub fn paths_of(&self, metric: &str) -> Option<Result<&Paths, &str>> {
+        let mut all = self.paths.iter().filter(|paths| paths.metric == metric);
+        let first = all.clone().next()?;
+        let known = all.find(|paths| paths.paths.is_ok()).unwrap_or(first);
+        Some(known.paths.as_ref().map_err(String::as_str))
+    }
+
+    /// Adds the paths of a session, which index these functions. Equal functions become one.
+    pub(super) fn add_paths(&mut self, functions: Vec<Function>, paths: Vec<MetricPaths>) {
+        let mut known: HashMap<Function, usize> = self.functions.iter().cloned().zip(0..).collect();
+        let new: Vec<usize> = functions
+            .into_iter()
+            .map(|function| {
+                *known.entry(function).or_insert_with_key(|function| {
+                    self.functions.push(function.clone());
+                    self.functions.len() - 1
+                })
+            })
+            .collect();
+        self.paths.extend(paths.into_iter().map(|mut paths| {
+            paths.renumber(&new);
+            paths
+        }));
+    }
+
     /// Whether the kernel under test is the kernel of the machine that ran the tool.
     #[must_use]
     pub fn measures_host_kernel(&self) -> bool {
@@ -479,6 +513,11 @@ impl Run {
             let before = joined.sessions.len();
             joined.host.extend(run.host);
             joined.before.extend(run.before);
+            let mut paths = run.paths;
+            for one in &mut paths {
+                one.session += before;
+            }
+            joined.add_paths(run.functions, paths);
             joined.sessions.extend(run.sessions);
             for entry in run.catalog {
                 if entries.insert(entry.metric.clone()) {

@@ -11,6 +11,7 @@ use std::fmt;
 use crate::stream::case::{Case, Ending, Malformed, Plan};
 use crate::stream::counted::{Counted, BEFORE, DURING};
 use crate::stream::histogram::Histogram;
+use crate::stream::paths::{Received, PATHS};
 use crate::stream::record::{self, Line, Record};
 use crate::stream::run::{Clock, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Unit};
 
@@ -97,6 +98,8 @@ pub struct Reader {
     current: Option<OpenSession>,
     /// The block of the sessions that follow.
     block: Option<String>,
+    /// The paths of sessions; the last are arriving.
+    paths: Vec<Received>,
     /// Why the last truncated session was cut off.
     cut: Option<String>,
     unsupported: Option<UnsupportedVersion>,
@@ -126,6 +129,8 @@ struct OpenSession {
     done: HashSet<String>,
     /// The text that the next record may continue.
     text: Option<Text>,
+    /// Whether the paths of the session before it follow.
+    has_paths: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +167,10 @@ enum Target {
     Reason(Vec<(usize, usize)>),
     /// Why the open case has no number of this metric.
     Skip(String),
+    /// The name of a function, by its id.
+    Function(u64),
+    /// The source file of a function, by its id.
+    Source(u64),
     /// None: the text is ignored.
     Ignored,
 }
@@ -177,6 +186,7 @@ impl OpenSession {
             open: None,
             done: HashSet::new(),
             text: None,
+            has_paths: false,
         }
     }
 
@@ -290,6 +300,17 @@ impl Reader {
             .sort_by_key(|m| entries.get(&m.id).copied().unwrap_or(usize::MAX));
         for metric in &mut self.run.metrics {
             metric.replicates.shrink_to_fit();
+        }
+        for received in self.paths {
+            let metrics = &self.run.metrics;
+            let histogram = |id: &str, session: usize| {
+                let metric = metrics.iter().find(|metric| metric.id == id)?;
+                let mut all = metric.replicates.iter();
+                let of = all.find(|one| one.session == session && one.outcome == Outcome::Ok)?;
+                Some(of.histogram.clone())
+            };
+            let (functions, paths) = received.finish(histogram);
+            self.run.add_paths(functions, paths);
         }
         self.run.drop_copies();
         self.run
@@ -468,6 +489,12 @@ impl Reader {
                     case.skip(metric, decoded);
                 }
             }
+            Target::Function(id) | Target::Source(id) => {
+                let is_file = matches!(text.target, Target::Source(_));
+                if let Some(paths) = self.paths.last_mut() {
+                    paths.rename(*id, is_file, decoded);
+                }
+            }
             Target::Ignored => {}
         }
         current.text = Some(text);
@@ -497,6 +524,7 @@ impl Reader {
         };
         match (current.role, record.kind()) {
             (Role::Host, "host") => self.fact(record),
+            (Role::Host, "function" | "source" | "path") if current.has_paths => self.paths(record),
             (Role::Host, kind) if kind != "hello" => Ok(None),
             (Role::List | Role::Measure(_), "info" | "bench" | "title" | "between" | "via") => {
                 if current.open.is_some() {
@@ -538,6 +566,14 @@ impl Reader {
                     return Ok(None);
                 }
                 BEFORE | DURING => return self.counted(record, &name),
+                PATHS => {
+                    let session = self.run.sessions.len().checked_sub(1);
+                    self.paths.extend(session.map(Received::new));
+                    if let Some(current) = &mut self.current {
+                        current.has_paths = session.is_some();
+                    }
+                    return Ok(None);
+                }
                 _ => {}
             }
         }
@@ -571,6 +607,21 @@ impl Reader {
         if known.iter().all(|other| other.cpu != counted.cpu) {
             known.push(counted);
         }
+        Ok(None)
+    }
+
+    /// `function`, `source` and `path`.
+    fn paths(&mut self, record: &Record) -> Handled {
+        let paths = self.paths.last_mut().ok_or(Malformed)?;
+        let target = match record.kind() {
+            "function" => Target::Function(paths.function(record).ok_or(Malformed)?),
+            "source" => Target::Source(paths.source(record).ok_or(Malformed)?),
+            _ => {
+                paths.path(record).ok_or(Malformed)?;
+                return Ok(None);
+            }
+        };
+        self.start_text(record, target);
         Ok(None)
     }
 
