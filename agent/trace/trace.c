@@ -4,6 +4,7 @@
  * agent's clock:
  *
  *	-plugin trace.so,marks=FILE,into=FILE[,cases=N:N...][,counts=on][,text=on]
+ *	-plugin trace.so,check=on	only shows that this QEMU takes the plugin
  *
  * MARKS holds what the agent's images say about themselves (see agent/mark.h), one
  * line each:
@@ -699,6 +700,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info,
 			options.cases = strdup(value);
 		} else if (!strcmp(argv[i], "counts=on")) {
 			options.counts = true;
+		} else if (!strcmp(argv[i], "check=on")) {
+			exit(0);
 		} else if (!strcmp(argv[i], "text=on")) {
 			options.text = true;
 		} else {

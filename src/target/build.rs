@@ -177,7 +177,7 @@ fn check_settings(chosen: &ChosenTarget, facts: &[Fact]) -> Result<(), String> {
 }
 
 /// Creates the folder and locks it against other builds. `None` if the user interrupted the wait.
-fn lock(out: &Path, interrupt: &Interrupt) -> Result<Option<File>, String> {
+pub(super) fn lock(out: &Path, interrupt: &Interrupt) -> Result<Option<File>, String> {
     let path = with_suffix(out, ".lock");
     let file = fs::create_dir_all(out)
         .and_then(|()| File::options().create(true).append(true).open(&path))

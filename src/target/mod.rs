@@ -10,6 +10,7 @@ pub mod description;
 pub mod exec;
 pub mod file;
 pub mod host;
+pub mod plugin;
 pub mod process;
 pub mod serial;
 pub mod sources;
