@@ -21,7 +21,7 @@ pub mod reference;
 pub mod row;
 pub mod style;
 pub mod table;
-pub mod why;
+pub mod tree;
 
 /// The object that a metric belongs to: its id up to the first dot, or, for names of other tools,
 /// up to the first slash. Empty if the id has neither.
