@@ -26,14 +26,14 @@ fn starts_ci_command(before: char, rest: &str) -> bool {
     before.is_whitespace() && rest.starts_with("::") || rest.starts_with("##")
 }
 
-/// Whether a character is a control character, is invisible, or changes the direction or the line
-/// breaks of the text around it.
+/// Whether a character is a control character, is invisible, changes the direction or the line breaks
+/// of the text around it, or is none (XML 1.0 forbids U+FFFE and U+FFFF).
 #[must_use]
 pub fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Wraps text into lines of at most `width` characters, broken at blanks. A longer word gets a line

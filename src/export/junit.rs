@@ -11,8 +11,7 @@
 
 use std::fmt::Write;
 
-use super::{description, Carries, Foreign, Item, Unmeasured};
-use crate::base::text::plain;
+use super::{description, xml, Carries, Foreign, Item, Unmeasured};
 use crate::judge::budget::{Finding, Judgement};
 use crate::judge::compare::{Basis, Compared, Comparison, Verdict};
 use crate::judge::gate::{Gate, Objection};
@@ -260,16 +259,16 @@ impl Case {
     }
 
     fn write(&self, out: &mut String) {
-        let (class, name) = (escape(&self.class), escape(&self.name));
+        let (class, name) = (xml(&self.class), xml(&self.name));
         // Surefire's schema requires a time, but the time of a comparison is of no interest.
         let _ = writeln!(
             out,
             "    <testcase classname=\"{class}\" name=\"{name}\" time=\"0\">"
         );
-        let lines: Vec<String> = self.figures.iter().map(|line| escape(line)).collect();
+        let lines: Vec<String> = self.figures.iter().map(|line| xml(line)).collect();
         let figures = lines.join("\n");
         let mut element = |tag: &str, kind: &str, message: &str| {
-            let message = escape(message);
+            let message = xml(message);
             let mut text = figures.clone();
             if !lines.contains(&message) {
                 text = format!("{message}\n{text}");
@@ -283,7 +282,7 @@ impl Case {
         match &self.result {
             CaseResult::Passed => {}
             CaseResult::Skipped(why) => {
-                let _ = writeln!(out, "      <skipped message=\"{}\"/>", escape(why));
+                let _ = writeln!(out, "      <skipped message=\"{}\"/>", xml(why));
             }
             CaseResult::Failed(kind, message) => element("failure", kind, message),
             CaseResult::Error(kind, message) => element("error", kind, message),
@@ -321,7 +320,7 @@ impl Suite {
         );
         out.push_str("    <properties>\n");
         for (name, value) in &self.properties {
-            let value = escape(value);
+            let value = xml(value);
             let _ = writeln!(out, "      <property name=\"{name}\" value=\"{value}\"/>");
         }
         out.push_str("    </properties>\n");
@@ -340,22 +339,5 @@ fn document(name: &str, suites: &[Suite]) -> String {
         suite.write(&mut out);
     }
     out.push_str("</testsuites>\n");
-    out
-}
-
-/// Escapes text for XML, for attributes and content. Control characters are written as `\u{1b}`, as in all
-/// reports, and so are the two remaining characters that XML 1.0 forbids (section 2.2).
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in plain(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\u{fffe}' | '\u{ffff}' => out.extend(c.escape_unicode()),
-            _ => out.push(c),
-        }
-    }
     out
 }

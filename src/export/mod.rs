@@ -2,11 +2,15 @@
 
 //! Writes results for other programs.
 //!
-//! In: runs, comparisons and catalogs. Out: text in our own formats (JSON, CSV, Markdown) or, for runs, in
-//! formats of other programs ([`FOREIGN`], `doc/formats.md`).
+//! In: runs, comparisons, catalogs and the calls of paths. Out: text in our own formats (JSON, CSV,
+//! Markdown), or in formats of other programs for runs ([`FOREIGN`]) and for paths ([`PATHS`]).
+//! `doc/formats.md` describes them.
 
 mod bencher;
+mod callgrind;
 pub mod csv;
+mod flame;
+mod folded;
 mod fuchsiaperf;
 mod github_action;
 mod go;
@@ -17,6 +21,8 @@ pub mod junit;
 mod kcidb;
 pub mod markdown;
 mod openmetrics;
+mod perfetto;
+mod stacks;
 mod zephyr;
 
 use std::fmt::{self, Write};
@@ -28,6 +34,7 @@ use crate::judge::summary::{self, summarise, Status, Summary, Values};
 use crate::report::problems::tally;
 use crate::report::provenance;
 use crate::stream::run::{Fact, Run, Unit};
+use crate::trace::tree::CallTree;
 
 /// The formats of other programs, in the order in which the help lists them.
 pub static FOREIGN: [&Foreign; 10] = [
@@ -64,6 +71,37 @@ impl fmt::Debug for Foreign {
         f.debug_tuple("Foreign").field(&self.name).finish()
     }
 }
+
+/// The formats of other programs for the calls of a path, in the order in which the help lists them.
+pub static PATHS: [&PathFormat; 4] = [
+    &callgrind::FORMAT,
+    &perfetto::FORMAT,
+    &folded::FORMAT,
+    &flame::FORMAT,
+];
+
+/// A format of other programs, in which the calls of a path can be written.
+pub struct PathFormat {
+    /// The name, as `--format` accepts it.
+    pub name: &'static str,
+    /// What it is and which program reads it, for people.
+    pub about: &'static str,
+    /// What it omits of a path; the text follows "leaves out".
+    pub leaves_out: &'static str,
+    /// Writes a path. The output depends only on the path.
+    pub write: fn(&CallTree) -> String,
+    /// Writes what differs between a path before and a path after, if the format can.
+    pub difference: Option<fn(&CallTree, &CallTree) -> String>,
+}
+
+impl fmt::Debug for PathFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PathFormat").field(&self.name).finish()
+    }
+}
+
+/// This program and its version, as files name what wrote them.
+const CREATOR: &str = concat!("kernmark ", env!("CARGO_PKG_VERSION"));
 
 /// How a format represents a metric without a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,6 +211,22 @@ fn escaped(name: &str, kept: &str, escape: &str) -> String {
             out.push(char::from(byte));
         } else {
             let _ = write!(out, "{escape}{byte:02x}");
+        }
+    }
+    out
+}
+
+/// Escapes text for XML, for attributes and content. Control characters and others that XML 1.0 forbids
+/// (section 2.2) are written as `\u{1b}`, as in all reports.
+fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in plain(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            _ => out.push(c),
         }
     }
     out

@@ -16,7 +16,6 @@ pub mod serial;
 pub mod sources;
 pub mod spec;
 pub mod stream;
-pub mod tracer;
 
 use std::time::Duration;
 
