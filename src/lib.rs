@@ -10,9 +10,9 @@
 //! | --- | --- |
 //! | [`base`] | text, numbers, the terminal, signals: knows nothing of measuring |
 //! | [`stream`] | a line becomes a record, records become a [`stream::run::Run`] |
+//! | [`trace`] | which instructions each sample executed |
 //! | [`machine`] | what the machine is, and what on it disturbs measurements |
 //! | [`target`] | where a record stream comes from: this Linux, an emulator, a board, a file |
-//! | [`trace`] | which instructions each sample executed |
 //! | [`measure`] | makes a run of a target |
 //! | [`statistics`] | order statistics, distributions, permutation tests, adjusted p-values |
 //! | [`import`] | the results of other tools as runs |

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 const ROOMS: [&str; 13] = [
     "base",
     "stream",
+    "trace",
     "machine",
     "target",
-    "trace",
     "measure",
     "statistics",
     "import",

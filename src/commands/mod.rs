@@ -26,6 +26,7 @@ mod saving;
 mod show;
 mod target;
 mod targets;
+mod why;
 
 use clap::{Parser, Subcommand};
 
@@ -94,6 +95,13 @@ pub enum Command {
     Noise(noise::Arguments),
     /// Break the cost of a metric down into its parts and a residual
     Explain(explain::Arguments),
+    /// Show where the instructions of a metric go, function by function
+    ///
+    /// Works on targets that count instructions: FreeRTOS and Zephyr in emulators, linux-vm:tcg.
+    /// The emulator lists every instruction between the stamps of each sample; their number is the
+    /// printed value, or it is an error.
+    #[command(after_long_help = after_help())]
+    Why(why::Arguments),
     /// Calculate how many replicates it takes to find a change of a given size
     Plan(plan::Arguments),
     /// List the targets for --on, with their boards and variants
@@ -146,6 +154,7 @@ pub fn dispatch(line: CommandLine) -> Outcome {
         Command::Ab(arguments) => ab::ab(&arguments),
         Command::Noise(arguments) => noise::noise(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
+        Command::Why(arguments) => why::why(&arguments),
         Command::Plan(arguments) => plan::plan(&arguments),
         Command::Targets(arguments) => targets::targets(&arguments),
         Command::Doctor => doctor::doctor(),

@@ -28,6 +28,7 @@ use crate::report;
 use crate::stream::filter;
 use crate::stream::run::{Fact, Run, Unit, FILTERS};
 use crate::target::spec::Spec;
+use crate::target::tracer::TraceOptions;
 use crate::target::Orders;
 
 /// The arguments of `run`.
@@ -84,6 +85,10 @@ pub struct Arguments {
     /// Seconds of silence after which the agent counts as hung
     #[arg(long, value_name = "S", value_parser = seconds, hide = true)]
     pub case_timeout: Option<Duration>,
+
+    /// What to follow the instructions of.
+    #[arg(skip)]
+    pub trace: Option<TraceOptions>,
 }
 
 /// Twice the shortest duration of a batched sample on Linux, in nanoseconds.
@@ -232,6 +237,7 @@ pub(super) fn prepare<'a>(
     let options = OpenOptions {
         silence: arguments.case_timeout,
         sessions: arguments.effort.runs,
+        trace: arguments.trace.clone(),
         progress,
     };
     let Some(mut target) = open(target, &options, interrupt)? else {
@@ -264,7 +270,7 @@ impl Prepared<'_> {
     }
 
     /// The cases that the filters select.
-    fn cases(&self, filters: &[String]) -> Vec<String> {
+    pub(super) fn cases(&self, filters: &[String]) -> Vec<String> {
         let entries = self.catalog.iter().map(|catalog| &catalog.entries);
         let cases = |entries| measure::cases(entries, |entry| is_selected(&entry.metric, filters));
         entries.flat_map(|entries| cases(entries)).collect()
@@ -300,6 +306,15 @@ impl Prepared<'_> {
         recording: &'a mut Recording<'b>,
     ) -> Measurement<'a, 'b> {
         let cases = self.cases(filters);
+        self.measurement_of(cases, recording)
+    }
+
+    /// Records the catalog and starts to measure these cases.
+    pub(super) fn measurement_of<'a, 'b>(
+        &'a mut self,
+        cases: Vec<String>,
+        recording: &'a mut Recording<'b>,
+    ) -> Measurement<'a, 'b> {
         let work = match &self.catalog {
             Some(Catalog { lines, entries, .. }) => {
                 for line in lines {

@@ -3,6 +3,7 @@
 //! The target that a command measures: a spec in, a target that is ready to be measured out.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use super::arguments::{Conditions, Effort};
@@ -23,6 +24,7 @@ use crate::target::file::StreamFile;
 use crate::target::host::Host;
 use crate::target::serial::Serial;
 use crate::target::spec::{self, DescriptionLocation, Spec};
+use crate::target::tracer::{TraceOptions, Tracer};
 use crate::target::Target;
 
 /// How long an agent may stay silent before it counts as hung.
@@ -116,6 +118,8 @@ pub(super) struct OpenOptions<'a> {
     pub silence: Option<Duration>,
     /// How many sessions to read from a file; `None`: all.
     pub sessions: Option<u32>,
+    /// What to follow the instructions of; `None`: nothing.
+    pub trace: Option<TraceOptions>,
     /// Shows what takes time.
     pub progress: &'a Progress,
 }
@@ -131,6 +135,8 @@ pub(super) struct OpenTarget<'a> {
     pub is_here: bool,
     /// Counts what else this machine does during a session, if the target is a kernel on its CPUs.
     pub meter: Option<Meter>,
+    /// Follows its instructions, if that was asked for.
+    pub tracer: Option<Rc<Tracer>>,
     /// Facts about the target.
     facts: Vec<Fact>,
 }
@@ -159,6 +165,10 @@ pub(super) fn open<'a>(
     };
     let meter = target.is_counted().then(|| Meter::new(Path::new("/")));
     let name = target.file_name();
+    let mut tracer = None;
+    if options.trace.is_some() {
+        check_exact(&target)?;
+    }
     let (target, kind, facts): (Box<dyn Target + 'a>, _, _) = match target {
         ResolvedTarget::Linux => {
             let host = Host::new(silence, interrupt).map_err(Failure::Failed)?;
@@ -173,6 +183,10 @@ pub(super) fn open<'a>(
             };
             if let Some(silence) = options.silence {
                 target.set_silence(silence);
+            }
+            if let Some(wanted) = &options.trace {
+                options.progress.show("building the plugin for QEMU");
+                tracer = Some(target.trace(wanted.clone()).map_err(Failure::Failed)?);
             }
             let facts = target.facts().to_vec();
             (Box::new(target), Kind::Described, facts)
@@ -196,8 +210,42 @@ pub(super) fn open<'a>(
         kind,
         is_here,
         meter,
+        tracer,
         facts,
     }))
+}
+
+/// Refuses a target that does not count instructions, and names one that does and answers the
+/// nearest question.
+pub(super) fn check_exact(target: &ResolvedTarget) -> Result<(), Failure> {
+    let nearest = match target {
+        ResolvedTarget::Linux => {
+            "linux-vm:tcg,agent=user has the same metrics in an emulated machine"
+        }
+        ResolvedTarget::Described(plan) if plan.chosen.trace.is_some() => return Ok(()),
+        ResolvedTarget::Described(plan) => match &plan.chosen.choice.target {
+            DescriptionLocation::Named(name) if name == "linux-vm" => {
+                "linux-vm:tcg has the same metrics in an emulated machine"
+            }
+            DescriptionLocation::Named(name) if name == "linux-kernel" => {
+                "linux-vm:tcg has the same metrics in an emulated machine"
+            }
+            DescriptionLocation::Named(name) if name == "freertos" => {
+                "freertos:m4 has the same metrics in an emulator"
+            }
+            DescriptionLocation::Named(name) if name == "zephyr" => {
+                "zephyr:an385 has the same metrics in an emulator"
+            }
+            _ => "`kernmark targets` lists those that do (unit = \"instructions\")",
+        },
+        ResolvedTarget::Serial { .. } | ResolvedTarget::Exec(_) | ResolvedTarget::File(_) => {
+            "`kernmark targets` lists those that do"
+        }
+    };
+    Err(Failure::Usage(format!(
+        "{} does not count instructions, so nobody can tell where they go; {nearest}",
+        target.target()
+    )))
 }
 
 /// Opens a target and reads its catalog; `None` if the user stopped that.
@@ -206,6 +254,7 @@ pub(super) fn read_catalog(spec: &Spec, interrupt: &Interrupt) -> Result<Option<
     let options = OpenOptions {
         silence: None,
         sessions: None,
+        trace: None,
         progress: &progress,
     };
     let Some(mut target) = open(resolve(spec, interrupt)?, &options, interrupt)? else {

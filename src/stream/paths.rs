@@ -74,6 +74,21 @@ impl Count {
     }
 }
 
+impl Function {
+    /// What stands for a function where no symbol has this address.
+    #[must_use]
+    pub fn unknown(address: u64) -> Self {
+        Function {
+            name: format!("{address:#x}"),
+            program: UNKNOWN.to_owned(),
+            file: None,
+        }
+    }
+}
+
+/// The program of addresses that no symbol has.
+pub const UNKNOWN: &str = "unknown";
+
 /// Samples that took the same path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mode {
@@ -101,6 +116,24 @@ impl Mode {
     #[must_use]
     pub fn repetitions(&self) -> u64 {
         sum(self.repeated.values())
+    }
+
+    /// Adds all samples of another mode to this sum.
+    pub fn add_all(&mut self, mode: &Mode) {
+        let all = |count: u64| count.saturating_mul(mode.samples);
+        self.samples += mode.samples;
+        self.idle += all(mode.idle);
+        for (sums, counts) in [
+            (&mut self.functions, &mode.functions),
+            (&mut self.repeated, &mode.repeated),
+        ] {
+            for (function, count) in counts {
+                add(sums, *function, all(*count));
+            }
+        }
+        for (count, number) in &mode.counts {
+            add(&mut self.counts, *count, all(*number));
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 use std::env;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The folder `kernmark` in the cache directory. Creates it if necessary, readable only by this
 /// user.
@@ -40,6 +40,20 @@ pub fn hash<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     pieces.into_iter().fold(OFFSET, |hash, piece| {
         let length = (piece.len() as u64).to_le_bytes();
         piece.iter().chain(&length).fold(hash, mix)
+    })
+}
+
+/// The text of a path, for the words of a command.
+///
+/// # Errors
+///
+/// It is not UTF-8.
+pub(super) fn utf8(path: &Path) -> Result<&str, String> {
+    path.to_str().ok_or_else(|| {
+        format!(
+            "{} is not UTF-8; set XDG_CACHE_HOME to another directory",
+            path.display()
+        )
     })
 }
 

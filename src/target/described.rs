@@ -8,10 +8,12 @@ use std::env;
 use std::fs;
 use std::path::{self, Path, PathBuf};
 use std::process::{self as own, Command, Stdio};
+use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::build::{self, BuildResult};
+use super::cache::{self, utf8};
 use super::description::{
     self, ChosenTarget, Description, OrderMethod, PlaceholderValues, RecordSource,
 };
@@ -19,7 +21,8 @@ use super::process::{self, last_lines, ToolResult};
 use super::serial::SerialLine;
 use super::spec::{self, Choice, DescriptionLocation};
 use super::stream::{Bounds, Limit, Starts, Until};
-use super::{cache, host, sources, Ending, Order, Orders, Target};
+use super::tracer::{TraceOptions, Tracer};
+use super::{host, sources, Ending, Order, Orders, Target};
 use crate::base::interrupt::Interrupt;
 use crate::stream::filter;
 use crate::stream::run::{Fact, Unit};
@@ -147,6 +150,7 @@ pub struct Described<'a> {
     out: PathBuf,
     facts: Vec<Fact>,
     line: Option<SerialLine>,
+    tracer: Option<Rc<Tracer>>,
     interrupt: &'a Interrupt,
 }
 
@@ -348,6 +352,7 @@ impl<'a> Described<'a> {
         let mut described = Described {
             facts: Vec::new(),
             line: None,
+            tracer: None,
             chosen,
             out,
             interrupt,
@@ -372,6 +377,23 @@ impl<'a> Described<'a> {
     /// Sets the time without a record after which the target counts as hung.
     pub fn set_silence(&mut self, silence: Duration) {
         self.chosen.silence = silence;
+    }
+
+    /// Follows the instructions of the next sessions. The lists are read through the tracer.
+    ///
+    /// # Errors
+    ///
+    /// The target does not count instructions, or something that a trace needs is missing.
+    pub fn trace(&mut self, wanted: TraceOptions) -> Result<Rc<Tracer>, String> {
+        let Some(trace) = &self.chosen.trace else {
+            return Err(format!(
+                "{} does not count instructions, so they cannot be followed",
+                self.chosen.choice
+            ));
+        };
+        let tracer = Rc::new(Tracer::new(trace, wanted, self.interrupt)?);
+        self.tracer = Some(Rc::clone(&tracer));
+        Ok(tracer)
     }
 
     fn own_facts(&self) -> Vec<Fact> {
@@ -472,15 +494,6 @@ fn semihosting(words: &[String]) -> [String; 2] {
     ["-semihosting-config".to_owned(), config]
 }
 
-fn utf8(path: &Path) -> Result<&str, String> {
-    path.to_str().ok_or_else(|| {
-        format!(
-            "{} is not UTF-8; set XDG_CACHE_HOME to another directory",
-            path.display()
-        )
-    })
-}
-
 impl Target for Described<'_> {
     fn orders(&self) -> Orders {
         match self.chosen.order {
@@ -529,6 +542,9 @@ impl Target for Described<'_> {
         let mut arguments = description::fill_words(command, &values).into_iter();
         let mut command = Command::new(arguments.next().ok_or("its command is empty")?);
         command.args(arguments);
+        if let Some(tracer) = &self.tracer {
+            command.args(tracer.words(order)?);
+        }
         let ending = match self.chosen.order {
             OrderMethod::Line => {
                 process::ordered_session(&mut command, &words, bounds, self.interrupt, take)

@@ -16,6 +16,7 @@ pub mod serial;
 pub mod sources;
 pub mod spec;
 pub mod stream;
+pub mod tracer;
 
 use std::time::Duration;
 

@@ -4,12 +4,12 @@
 //! and run.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::placeholder::{fill, fill_words, has_placeholder, PlaceholderValues};
 use super::{
-    family, join, Board, ClockUnit, Description, OrderMethod, Setting, Variant, ANY_BOARD,
+    family, join, Board, ClockUnit, Description, OrderMethod, Setting, Trace, Variant, ANY_BOARD,
 };
 use crate::stream::filter;
 use crate::stream::run::Unit;
@@ -77,6 +77,8 @@ pub struct ChosenTarget {
     pub reset: Vec<String>,
     /// Where its records come from.
     pub source: RecordSource,
+    /// How its instructions are followed. `None` if they are not counted.
+    pub trace: Option<Trace>,
     /// How it receives orders.
     pub order: OrderMethod,
     /// Default number of samples of each case.
@@ -226,6 +228,7 @@ impl Description {
             build,
             build_limit: seconds(self.build_limit, BUILD_LIMIT),
             image: self.image.clone(),
+            trace: self.trace(board),
             flash: board.flash.clone(),
             reset: board.reset.clone(),
             order: board.order,
@@ -237,6 +240,20 @@ impl Description {
             }),
             silence: seconds(board.silence, SILENCE),
             limit: seconds(board.limit, LIMIT),
+        })
+    }
+
+    /// How the instructions of a board are followed. In QEMU it is enough to know the image.
+    fn trace(&self, board: &Board) -> Option<Trace> {
+        let program = Path::new(board.command.as_ref()?.first()?).file_name()?;
+        let is_qemu = program.to_str()?.starts_with("qemu-system-");
+        let is_counted = board.unit == ClockUnit::Instructions;
+        let usual = self.image.as_ref().filter(|_| is_counted && is_qemu);
+        board.trace.clone().or_else(|| {
+            Some(Trace {
+                programs: vec![usual?.clone()],
+                command: Vec::new(),
+            })
         })
     }
 
@@ -348,6 +365,10 @@ impl ChosenTarget {
         fill_all(&mut self.reset);
         if let RecordSource::Command(words) = &mut self.source {
             fill_all(words);
+        }
+        if let Some(trace) = &mut self.trace {
+            fill_all(&mut trace.programs);
+            fill_all(&mut trace.command);
         }
         self.image = image;
         self

@@ -72,6 +72,7 @@ pub struct Board {
     #[serde(default)]
     here: bool,
     command: Option<Vec<String>>,
+    trace: Option<Trace>,
     serial: Option<String>,
     baud: Option<u32>,
     #[serde(default)]
@@ -84,6 +85,18 @@ pub struct Board {
     runs: Option<u32>,
     silence: Option<f64>,
     limit: Option<f64>,
+}
+
+/// How the instructions of a board that counts them are followed (doc/targets.md).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// The ELF files of what runs on it. Those that a build does not make are left out.
+    pub programs: Vec<String>,
+    /// Words to add to the command. `{symbols}` is a file into which the machine writes the text of
+    /// its kernel's `/proc/kallsyms`.
+    #[serde(default)]
+    pub command: Vec<String>,
 }
 
 /// A change to how a target is built or run.
@@ -393,6 +406,16 @@ impl Board {
             return Err("`runs` must be 1 to 1000".to_owned());
         }
         check_words("command", self.command.iter().flatten(), command)?;
+        if let Some(trace) = &self.trace {
+            if self.unit != ClockUnit::Instructions || self.command.is_none() {
+                return Err("`trace` needs `command` and unit = \"instructions\"".to_owned());
+            }
+            if trace.programs.is_empty() {
+                return Err("`trace` names no program in `programs`".to_owned());
+            }
+            check_words("programs", &trace.programs, tools)?;
+            check_words("command", &trace.command, &[tools, &["symbols"]].concat())?;
+        }
         check_words("probe", &self.probe, tools)?;
         check_words("flash", &self.flash, tools)?;
         check_words("reset", &self.reset, tools)

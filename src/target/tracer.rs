@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Follows the instructions of an emulated target: builds the plugin for QEMU (`agent/trace`), tells
+//! it where the agent's marks are, and reads the list that it writes.
+
+use std::cell::RefCell;
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::io::{BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::cache::{self, utf8};
+use super::description::{fill_words, has_placeholder, Trace};
+use super::process::{self, last_lines, ToolResult};
+use super::{build, sources, Order};
+use crate::base::interrupt::Interrupt;
+use crate::trace::image::Image;
+use crate::trace::list::List;
+use crate::trace::symbols::{of_kallsyms, Symbols};
+
+/// Time limit for building the plugin.
+const BUILD_LIMIT: Duration = Duration::from_secs(60);
+
+/// What to follow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceOptions {
+    /// The case; `None`: all.
+    pub case: Option<String>,
+    /// Whether accesses to memory are counted.
+    pub counts: bool,
+    /// Whether the emulator disassembles the instructions.
+    pub text: bool,
+}
+
+/// Follows the instructions of sessions, and reads their lists.
+#[derive(Debug)]
+pub struct Tracer {
+    /// The marks, the list and the symbols are here.
+    folder: tempfile::TempDir,
+    plugin: PathBuf,
+    images: Vec<Image>,
+    command: Vec<String>,
+    wanted: RefCell<TraceOptions>,
+}
+
+impl Tracer {
+    /// Prepares to follow what runs the programs of a description.
+    ///
+    /// # Errors
+    ///
+    /// A program cannot be read, none has the agent's marks, or the plugin cannot be built.
+    pub(super) fn new(
+        trace: &Trace,
+        wanted: TraceOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Self, String> {
+        let mut images = Vec::new();
+        for path in &trace.programs {
+            let path = Path::new(path);
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            match fs::read(path) {
+                Ok(bytes) => images.push(Image::read(&name, &bytes)?),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+            }
+        }
+        // The marks of a module come after those of programs with fixed addresses.
+        images.sort_by_key(|image| image.module_text.is_some());
+        if !images.iter().any(Image::has_marks) {
+            return Err(format!(
+                "none of {} has the agent's marks (agent/mark.h), so its samples cannot be found",
+                trace.programs.join(", ")
+            ));
+        }
+        let folder = tempfile::Builder::new()
+            .prefix("kernmark-trace-")
+            .tempdir()
+            .map_err(|error| format!("cannot create a folder for the trace: {error}"))?;
+        let marks: String = images.iter().map(Image::marks).collect();
+        fs::write(folder.path().join("marks"), marks)
+            .map_err(|error| format!("cannot write the marks for the trace: {error}"))?;
+        Ok(Tracer {
+            folder,
+            plugin: plugin(interrupt)?,
+            images,
+            command: trace.command.clone(),
+            wanted: RefCell::new(wanted),
+        })
+    }
+
+    fn path(&self, name: &str) -> Result<String, String> {
+        utf8(&self.folder.path().join(name)).map(str::to_owned)
+    }
+
+    /// What to follow in the next sessions.
+    pub fn follow(&self, wanted: TraceOptions) {
+        self.wanted.replace(wanted);
+    }
+
+    /// The words to add to the command of a session.
+    pub(super) fn words(&self, order: &Order) -> Result<Vec<String>, String> {
+        let Order::Run { cases, all, .. } = order else {
+            return Ok(Vec::new());
+        };
+        // Commas separate the settings of a plugin.
+        let escaped = |name: &str| Ok::<_, String>(self.path(name)?.replace(',', ",,"));
+        let mut setting = format!(
+            "{},marks={},into={}",
+            utf8(&self.plugin)?.replace(',', ",,"),
+            escaped("marks")?,
+            escaped("list")?
+        );
+        let wanted = self.wanted.borrow();
+        if let Some(case) = &wanted.case {
+            let sorted = all.iter().filter(|case| cases.contains(case));
+            let place = sorted.into_iter().position(|other| other == case);
+            let place = place.ok_or_else(|| format!("{case} is not among the measured cases"))?;
+            let _ = write!(setting, ",cases={place}");
+        }
+        if wanted.counts {
+            setting.push_str(",counts=on");
+        }
+        if wanted.text {
+            setting.push_str(",text=on");
+        }
+        let symbols = self.path("symbols")?;
+        let mut words = fill_words(&self.command, &[("symbols", &symbols)]);
+        words.extend(["-plugin".to_owned(), setting]);
+        Ok(words)
+    }
+
+    /// Reads the list of the last session, and the names of the functions that ran in it.
+    ///
+    /// # Errors
+    ///
+    /// The emulator did not write the list or did not finish it.
+    pub fn read(&self) -> Result<(List, Symbols), String> {
+        let path = self.folder.path().join("list");
+        let in_context = |why: String| format!("the trace of the emulator: {why}");
+        let file = File::open(path).map_err(|error| in_context(error.to_string()))?;
+        let list = List::read(BufReader::with_capacity(1 << 20, file)).map_err(in_context)?;
+        let mut symbols = Vec::new();
+        for image in &self.images {
+            let base = image.module_text.is_some().then_some(list.base);
+            // What the guest lists is more than the file of a module: it has those of its kernel.
+            let base = match base {
+                Some(None) => continue,
+                Some(Some(base)) => base,
+                None => 0,
+            };
+            symbols.extend(image.symbols.iter().cloned().map(|mut symbol| {
+                symbol.address = symbol.address.wrapping_add(base);
+                symbol
+            }));
+        }
+        if has_placeholder(&self.command, "symbols") {
+            let path = self.folder.path().join("symbols");
+            let text = fs::read(path).map_err(|error| {
+                in_context(format!(
+                    "the machine did not list its kernel's functions: {error}"
+                ))
+            })?;
+            symbols.extend(of_kallsyms(&String::from_utf8_lossy(&text)));
+        }
+        Ok((list, Symbols::new(symbols)))
+    }
+}
+
+/// Builds the plugin with this machine's compiler, unless that has been done. Returns its file.
+fn plugin(interrupt: &Interrupt) -> Result<PathBuf, String> {
+    let needs = [("make", "make"), ("cc", "gcc")];
+    build::check_needs(
+        &needs
+            .map(|(program, package)| (program.to_owned(), package.to_owned()))
+            .into(),
+    )?;
+    let sources = sources::folder()?.join("trace");
+    let out = cache::folder()?.join(format!("trace-{:016x}", sources::hash()));
+    let file = out.join("trace.so");
+    let mut command = Command::new("make");
+    command.arg("-s").arg("-C").arg(&sources);
+    command.arg(format!("OUT={}", utf8(&out)?));
+    command.env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
+    match process::run_tool(&mut command, BUILD_LIMIT, interrupt)? {
+        ToolResult::Succeeded(_) => Ok(file),
+        ToolResult::Interrupted => Err("interrupted".to_owned()),
+        ToolResult::Failed(what, stderr) => Err(format!(
+            "building the plugin for QEMU failed: {what}: {}",
+            last_lines(&stderr)
+        )),
+    }
+}
