@@ -16,7 +16,7 @@ use super::saving::{Destination, MeasuredRun, Saving};
 use super::target::{
     self, lock_machine, measured_cpus, open, resolve, Kind, OpenOptions, OpenTarget, ResolvedTarget,
 };
-use super::{budget, exit, interrupt, is_selected, verify_filters, Failure, Outcome};
+use super::{budget, exit, interrupt, is_selected, verify_filters, why, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
 use crate::files::store;
 use crate::judge::summary::summarise;
@@ -86,7 +86,19 @@ pub struct Arguments {
     #[arg(long, value_name = "S", value_parser = seconds, hide = true)]
     pub case_timeout: Option<Duration>,
 
-    /// What to follow the instructions of.
+    /// Keep in the run what each sample executed, by function
+    ///
+    /// Works on targets that count instructions. `compare` and `matrix` of such runs say where a
+    /// change is; `kernmark why` shows one metric in detail.
+    #[arg(long)]
+    pub why: bool,
+
+    /// With --why: also count loads, stores, accesses to devices, taken branches, privileged,
+    /// serialising and atomic instructions, and the lines of code and data that a sample touches
+    #[arg(long, requires = "why")]
+    pub counts: bool,
+
+    /// What to follow the instructions of, if not what --why asks for.
     #[arg(skip)]
     pub trace: Option<TraceOptions>,
 }
@@ -140,6 +152,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 impl Arguments {
+    /// What to follow the instructions of.
+    fn wanted_trace(&self) -> Option<TraceOptions> {
+        let all = TraceOptions {
+            counts: self.counts,
+            ..TraceOptions::default()
+        };
+        self.trace.clone().or(self.why.then_some(all))
+    }
+
     /// Where the run is saved.
     pub(super) fn destination(&self) -> Destination {
         let is_saved_already = matches!(&self.on, Spec::File(path) if path.is_file());
@@ -208,7 +229,11 @@ pub(super) fn measure_target(
     recording.before(&observed.counted);
     let measurement = prepared.measurement(&arguments.filters, &mut recording);
     let mut watch = |position: &Position| progress.show(&progress::line(position));
-    let measured = measure::measure(measurement, &mut watch);
+    let mut measured = measure::measure(measurement, &mut watch);
+    if let (Some(tracer), Ok(measured)) = (&prepared.target.tracer, &mut measured) {
+        progress.show("reading what was executed");
+        measured.notices.extend(why::record(tracer, &mut recording));
+    }
     let finished = recording.finish();
     drop(progress);
     saving.conclude(finished, measured, prepared.orders())
@@ -237,7 +262,7 @@ pub(super) fn prepare<'a>(
     let options = OpenOptions {
         silence: arguments.case_timeout,
         sessions: arguments.effort.runs,
-        trace: arguments.trace.clone(),
+        trace: arguments.wanted_trace(),
         progress,
     };
     let Some(mut target) = open(target, &options, interrupt)? else {

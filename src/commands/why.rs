@@ -20,9 +20,10 @@ use crate::measure::{self, End, Recording};
 use crate::report;
 use crate::stream::filter;
 use crate::stream::histogram::Histogram;
+use crate::stream::paths::Paths;
 use crate::stream::run::{Fact, Run, FILTERS};
 use crate::target::spec::Spec;
-use crate::target::tracer::TraceOptions;
+use crate::target::tracer::{TraceOptions, Tracer};
 use crate::trace::spans::Samples;
 use crate::trace::Trace;
 
@@ -76,6 +77,30 @@ pub(super) fn why(arguments: &Arguments) -> Outcome {
         &style(),
     );
     print(text.as_bytes())
+}
+
+/// Records the paths of all metrics that the last session measured. Returns what has none, and why.
+pub(super) fn record(tracer: &Tracer, recording: &mut Recording) -> Vec<String> {
+    let run = recording.run();
+    let Some(session) = run.sessions.len().checked_sub(1) else {
+        return Vec::new();
+    };
+    let (list, symbols) = match tracer.read() {
+        Ok(read) => read,
+        Err(why) => return vec![why],
+    };
+    let trace = Trace::new(&run, session, &tracer.cases(), list, &symbols);
+    let mut notices = Vec::new();
+    let mut all = Vec::new();
+    for one in &trace.metrics {
+        match &one.samples {
+            Ok(samples) => all.push((one.metric.as_str(), trace.paths(samples))),
+            Err(why) => notices.push(format!("{} has no paths: {why}", one.metric)),
+        }
+    }
+    let metrics: Vec<(&str, &Paths)> = all.iter().map(|(id, paths)| (*id, paths)).collect();
+    recording.paths(&trace.functions, &metrics);
+    notices
 }
 
 /// A saved run that is to be repeated.
@@ -207,7 +232,7 @@ fn measure_followed(
     let facts = prepared.facts(&order, SystemTime::now());
     let mut sink = io::sink();
     let mut recording = Recording::new(&facts, &mut sink);
-    let measurement = prepared.measurement_of(cases.clone(), &mut recording);
+    let measurement = prepared.measurement_of(cases, &mut recording);
     let mut watch = |position: &Position| progress.show(&progress::line(position));
     let measured = measure::measure(measurement, &mut watch).map_err(Failure::Failed)?;
     let (run, _) = recording.finish();
@@ -216,7 +241,7 @@ fn measure_followed(
         return Ok(None);
     }
     let (list, symbols) = tracer.read().map_err(Failure::Failed)?;
-    let trace = Trace::new(&run, 0, &cases, list, &symbols);
+    let trace = Trace::new(&run, 0, &tracer.cases(), list, &symbols);
     let samples = match trace.metrics.iter().find(|one| one.metric == metric) {
         Some(found) => found
             .samples

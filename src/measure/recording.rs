@@ -89,6 +89,12 @@ impl<'a> Recording<'a> {
         }
     }
 
+    /// The run so far.
+    #[must_use]
+    pub fn run(&self) -> Run {
+        self.reader.clone().finish()
+    }
+
     /// The measuring sessions so far.
     pub(super) fn sessions(&self) -> &[Session] {
         self.reader.sessions()

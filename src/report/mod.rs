@@ -23,7 +23,6 @@ pub mod style;
 pub mod table;
 pub mod tree;
 pub mod why;
-pub mod why;
 
 /// The object that a metric belongs to: its id up to the first dot, or, for names of other tools,
 /// up to the first slash. Empty if the id has neither.

@@ -14,11 +14,11 @@ use crate::stream::run::{Outcome, Proof, Replicate, Stat};
 use crate::stream::ticks::Ticks;
 
 /// A record of a known kind that lacks what its kind requires, or that is out of place.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Malformed;
 
 /// A case that has begun: the records received so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Case {
     id: String,
     asked: u64,
@@ -43,7 +43,7 @@ pub struct Plan {
 }
 
 /// What was received for one metric.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Received {
     id: String,
     cold: Option<Ticks>,

@@ -350,7 +350,7 @@ fn write_path(lines: &mut Vec<String>, fixed: &[(&str, &str)], values: &[(&str, 
 }
 
 /// The paths of one session as its records arrive.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Received {
     session: usize,
     functions: BTreeMap<u64, Function>,
@@ -359,14 +359,14 @@ pub(super) struct Received {
 }
 
 /// A mode: its number, or the sum of the others, which sorts last.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Name {
     Mode(u64),
     Others,
 }
 
 /// A mode whose records are arriving.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Partial {
     pairs: BTreeMap<String, u64>,
     functions: BTreeMap<u64, u64>,

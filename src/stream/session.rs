@@ -86,7 +86,7 @@ impl std::error::Error for UnsupportedVersion {}
 /// let run = reader.finish();
 /// assert_eq!(run.host[0].value, "6.1.0");
 /// ```
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Reader {
     run: Run,
     /// Index into the run's catalog by metric.
@@ -116,7 +116,7 @@ pub fn read(stream: &[u8]) -> Run {
 }
 
 /// The session whose records are being received.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct OpenSession {
     role: Role,
     /// The expected number of the next record.
@@ -144,7 +144,7 @@ enum Role {
 }
 
 /// A text that further records may continue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Text {
     kind: String,
     key: (String, String),
@@ -153,7 +153,7 @@ struct Text {
 }
 
 /// The field of the run that a text fills. Numbers are indices.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Target {
     /// A fact of the host.
     Host(usize),

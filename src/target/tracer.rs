@@ -8,20 +8,15 @@ use std::fmt::Write;
 use std::fs::{self, File};
 use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
 
-use super::cache::{self, utf8};
+use super::cache::utf8;
 use super::description::{fill_words, has_placeholder, Trace};
-use super::process::{self, last_lines, ToolResult};
-use super::{build, sources, Order};
+use super::plugin::{escaped, plugin_file};
+use super::Order;
 use crate::base::interrupt::Interrupt;
 use crate::trace::image::Image;
 use crate::trace::list::List;
 use crate::trace::symbols::{of_kallsyms, Symbols};
-
-/// Time limit for building the plugin.
-const BUILD_LIMIT: Duration = Duration::from_secs(60);
 
 /// What to follow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +38,8 @@ pub struct Tracer {
     images: Vec<Image>,
     command: Vec<String>,
     wanted: RefCell<TraceOptions>,
+    /// The cases of the last session, in the order in which they are measured.
+    cases: RefCell<Vec<String>>,
 }
 
 impl Tracer {
@@ -83,15 +80,12 @@ impl Tracer {
             .map_err(|error| format!("cannot write the marks for the trace: {error}"))?;
         Ok(Tracer {
             folder,
-            plugin: plugin(interrupt)?,
+            plugin: plugin_file(interrupt)?.ok_or("interrupted")?,
             images,
             command: trace.command.clone(),
             wanted: RefCell::new(wanted),
+            cases: RefCell::default(),
         })
-    }
-
-    fn path(&self, name: &str) -> Result<String, String> {
-        utf8(&self.folder.path().join(name)).map(str::to_owned)
     }
 
     /// What to follow in the next sessions.
@@ -104,18 +98,18 @@ impl Tracer {
         let Order::Run { cases, all, .. } = order else {
             return Ok(Vec::new());
         };
-        // Commas separate the settings of a plugin.
-        let escaped = |name: &str| Ok::<_, String>(self.path(name)?.replace(',', ",,"));
+        let sorted = all.iter().filter(|case| cases.contains(case));
+        self.cases.replace(sorted.cloned().collect());
+        let folder = self.folder.path();
         let mut setting = format!(
             "{},marks={},into={}",
-            utf8(&self.plugin)?.replace(',', ",,"),
-            escaped("marks")?,
-            escaped("list")?
+            escaped(&self.plugin),
+            escaped(&folder.join("marks")),
+            escaped(&folder.join("list"))
         );
         let wanted = self.wanted.borrow();
         if let Some(case) = &wanted.case {
-            let sorted = all.iter().filter(|case| cases.contains(case));
-            let place = sorted.into_iter().position(|other| other == case);
+            let place = self.cases.borrow().iter().position(|other| other == case);
             let place = place.ok_or_else(|| format!("{case} is not among the measured cases"))?;
             let _ = write!(setting, ",cases={place}");
         }
@@ -125,10 +119,16 @@ impl Tracer {
         if wanted.text {
             setting.push_str(",text=on");
         }
-        let symbols = self.path("symbols")?;
-        let mut words = fill_words(&self.command, &[("symbols", &symbols)]);
+        let symbols = self.folder.path().join("symbols");
+        let mut words = fill_words(&self.command, &[("symbols", utf8(&symbols)?)]);
         words.extend(["-plugin".to_owned(), setting]);
         Ok(words)
+    }
+
+    /// The cases of the last session, in the order in which they were measured.
+    #[must_use]
+    pub fn cases(&self) -> Vec<String> {
+        self.cases.borrow().clone()
     }
 
     /// Reads the list of the last session, and the names of the functions that ran in it.
@@ -165,30 +165,5 @@ impl Tracer {
             symbols.extend(of_kallsyms(&String::from_utf8_lossy(&text)));
         }
         Ok((list, Symbols::new(symbols)))
-    }
-}
-
-/// Builds the plugin with this machine's compiler, unless that has been done. Returns its file.
-fn plugin(interrupt: &Interrupt) -> Result<PathBuf, String> {
-    let needs = [("make", "make"), ("cc", "gcc")];
-    build::check_needs(
-        &needs
-            .map(|(program, package)| (program.to_owned(), package.to_owned()))
-            .into(),
-    )?;
-    let sources = sources::folder()?.join("trace");
-    let out = cache::folder()?.join(format!("trace-{:016x}", sources::hash()));
-    let file = out.join("trace.so");
-    let mut command = Command::new("make");
-    command.arg("-s").arg("-C").arg(&sources);
-    command.arg(format!("OUT={}", utf8(&out)?));
-    command.env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
-    match process::run_tool(&mut command, BUILD_LIMIT, interrupt)? {
-        ToolResult::Succeeded(_) => Ok(file),
-        ToolResult::Interrupted => Err("interrupted".to_owned()),
-        ToolResult::Failed(what, stderr) => Err(format!(
-            "building the plugin for QEMU failed: {what}: {}",
-            last_lines(&stderr)
-        )),
     }
 }
