@@ -9,6 +9,7 @@
 
 pub mod calls;
 pub mod image;
+pub mod instruction;
 pub mod list;
 pub mod spans;
 pub mod symbols;
