@@ -8,6 +8,7 @@
 //! and what they executed. What the clock returned is not used: it only proves the result.
 
 pub mod calls;
+pub mod counts;
 pub mod image;
 pub mod instruction;
 pub mod list;
