@@ -924,6 +924,72 @@ fn options_and_orders_can_be_parts_of_words() {
 }
 
 #[test]
+fn folder_has_an_absolute_path_and_its_revision_is_recorded() {
+    let bed = Bed::new();
+    bed.script("agent", &obey("cycles"));
+    bed.describe(
+        "unit = \"cycles\"\ncommand = [\"AGENT\"]\norder = \"arguments\"\nruns = 1\n\
+         [options.source]\nabout = \"x\"\nfolder = true\nbuild = [\"{source}\"]",
+        "build = [\"sh\", \"-c\", \"echo $0 >> built\"]",
+    );
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=Test", "-c", "user.email=test@example.org"])
+            .args(arguments)
+            .current_dir(bed.path("tree"))
+            .env("GIT_CONFIG_GLOBAL", "/dev/null");
+        let output = git.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    fs::create_dir_all(bed.path("tree/kernel")).unwrap();
+    fs::create_dir_all(bed.path("tree/ignored")).unwrap();
+    bed.write("tree/kernel/a.c", "1");
+    bed.write("tree/.gitignore", "ignored\n");
+    std::os::unix::fs::symlink("tree/kernel", bed.path("link")).unwrap();
+    git(&["init", "--quiet"]);
+    let real = bed.folder.path().canonicalize().unwrap();
+    let real = real.to_str().unwrap();
+    // The revision that a run of this source records.
+    let revision = |source: &str, folder: &str| {
+        let path = format!("{real}/{folder}");
+        bed.measure(&format!("t.toml,source={source}"), &["fifo"])
+            .expect(0, "fifo.put.user,ok", "");
+        assert!(bed.read("built").ends_with(&format!("{path}\n")));
+        let facts = bed.facts();
+        for fact in [
+            format!("target | t.toml:a,source={path}"),
+            format!("source | {path}"),
+        ] {
+            assert!(facts.contains(&fact), "{facts:?}");
+        }
+        fs::remove_file(bed.saved()).unwrap();
+        let name = "source_revision | ";
+        facts
+            .iter()
+            .find_map(|fact| Some(fact.strip_prefix(name)?.to_owned()))
+    };
+    assert_eq!(revision("tree/kernel", "tree/kernel"), None);
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message", "first"]);
+    let commit = git(&["describe", "--always"]);
+    assert_eq!(revision("tree/kernel", "tree/kernel"), Some(commit));
+    git(&["tag", "--annotate", "v1", "--message", "v1"]);
+    assert_eq!(revision("link", "tree/kernel").as_deref(), Some("v1"));
+    bed.write("tree/kernel/a.c", "2");
+    let changed = revision("./tree/../tree", "tree");
+    assert_eq!(changed.as_deref(), Some("v1-dirty"));
+    assert_eq!(revision("tree/ignored", "tree/ignored"), None);
+    for (source, why) in [
+        ("nowhere", "source=nowhere: No such file or directory"),
+        ("golden", "source=golden: it is not a folder"),
+    ] {
+        bed.measure(&format!("t.toml,source={source}"), &[])
+            .expect(2, "", why);
+    }
+}
+
+#[test]
 fn console_explains_why_a_machine_stopped() {
     for (end, reason) in [
         ("exit 0", "the machine stopped before its agent finished"),

@@ -8,7 +8,7 @@ use crate::base::number::{self, plural};
 use crate::judge::summary::Summary;
 use crate::machine::cpus::{CORE_TYPE, RELATION};
 use crate::stream::run::{
-    Fact, Metric, Outcome, Replicate, Run, Session, Unit, IMPORTED, PICOSECONDS,
+    Fact, Metric, Outcome, Replicate, Run, Session, Unit, IMPORTED, PICOSECONDS, REVISION,
 };
 use crate::target::spec::DEFAULT;
 
@@ -90,16 +90,23 @@ fn imported_parts(run: &Run) -> Provenance {
     lines
 }
 
-/// The target, and its variant unless that is the default.
+/// The target, its variant unless that is the default, and the revisions of its folders.
 fn target(run: &Run) -> Vec<String> {
-    let target = host_fact(run, "target");
-    let Some(variant) = Fact::value_in(&run.host, "variant").filter(|variant| *variant != DEFAULT)
-    else {
-        return target;
+    let mut parts = host_fact(run, "target");
+    let variant = Fact::value_in(&run.host, "variant");
+    if let Some(variant) = variant.filter(|variant| *variant != DEFAULT) {
+        let option = format!(",variant={variant}");
+        for part in &mut parts {
+            *part = part.replace(&option, "");
+        }
+        parts.push(format!("variant {variant}"));
+    }
+    let revision = |fact: &Fact| {
+        let folder = fact.name.strip_suffix(REVISION)?;
+        Some(format!("{folder} {}", fact.value))
     };
-    let option = format!(",variant={variant}");
-    let mut parts: Vec<String> = target.iter().map(|t| t.replace(&option, "")).collect();
-    parts.push(format!("variant {variant}"));
+    let revisions: BTreeSet<String> = run.host.iter().filter_map(revision).collect();
+    parts.extend(revisions);
     parts
 }
 

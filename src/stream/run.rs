@@ -19,6 +19,8 @@ pub const CLOCK: &str = "clock.read";
 
 /// The name of the host fact with the filters of a run, separated by spaces.
 pub const FILTERS: &str = "filters";
+/// The end of the name of a fact that has the revision of a folder: `source_revision`.
+pub const REVISION: &str = "_revision";
 
 /// The fact with the configuration of the kernel under test: its settings as words `NAME=value`.
 pub const CONFIGURATION: &str = "configuration";

@@ -22,10 +22,10 @@ use super::serial::SerialLine;
 use super::spec::{self, Choice, DescriptionLocation};
 use super::stream::{Bounds, Limit, Starts, Until};
 use super::tracer::{TraceOptions, Tracer};
-use super::{host, sources, Ending, Order, Orders, Target};
+use super::{folder, host, sources, Ending, Order, Orders, Target};
 use crate::base::interrupt::Interrupt;
 use crate::stream::filter;
-use crate::stream::run::{Fact, Unit};
+use crate::stream::run::{Fact, Unit, REVISION};
 
 /// Time limit for writing an image to a board.
 const FLASH_LIMIT: Duration = Duration::from_secs(120);
@@ -175,7 +175,12 @@ pub struct Plan {
 /// There is no such target, board or variant, or the description is invalid.
 pub fn plan(choice: &Choice, interrupt: &Interrupt) -> Result<Plan, String> {
     let found = find(&choice.target)?;
-    let (choice, candidates) = found.description.candidates(choice)?;
+    let (mut choice, candidates) = found.description.candidates(choice)?;
+    for name in found.description.folders(&choice) {
+        let given = &choice.options[&name];
+        let path = folder::absolute(given).map_err(|why| format!("{name}={given}: {why}"))?;
+        choice.options.insert(name, path);
+    }
     let mut reasons = Vec::new();
     let mut last = None;
     for board in candidates {
@@ -404,6 +409,10 @@ impl<'a> Described<'a> {
         ];
         let options = self.chosen.options.iter();
         facts.extend(options.map(|(name, value)| Fact::new(name, value.clone())));
+        facts.extend(self.chosen.folders.iter().filter_map(|name| {
+            let revision = folder::revision(&self.chosen.options[name], self.interrupt)?;
+            Some(Fact::new(&format!("{name}{REVISION}"), revision))
+        }));
         if let RecordSource::Command(words) = &self.chosen.source {
             facts.extend(
                 self.emulator_version(words)

@@ -9,6 +9,7 @@ pub mod described;
 pub mod description;
 pub mod exec;
 pub mod file;
+pub mod folder;
 pub mod host;
 pub mod plugin;
 pub mod process;

@@ -30,7 +30,7 @@ fn missing() -> Option<&'static str> {
     static MISSING: OnceLock<Option<String>> = OnceLock::new();
     let missing = MISSING.get_or_init(|| {
         let output = Command::new(here("agent/ports/zephyr/find-zephyr.sh"))
-            .arg(AN385.name)
+            .args(["", AN385.name])
             .output()
             .unwrap();
         (!output.status.success())
@@ -55,7 +55,7 @@ pub fn image(board: &'static Board, settings: &[&str]) -> Arc<Image> {
         succeeds(
             Command::new(here("agent/ports/zephyr/build.sh"))
                 .arg(out)
-                .arg(board.name)
+                .args(["", board.name])
                 .args(settings),
         );
         out.join("build/zephyr/zephyr.elf")

@@ -171,11 +171,12 @@ fn port_compiles_against_stand_ins_of_zephyrs_headers() {
     }
 }
 
-/// What the probe of a board says in this folder, with this `ZEPHYR_BASE`, if it fails.
-fn probe(folder: &Path, base: Option<&str>) -> String {
+/// What the probe of a board says about this source in this folder, with this `ZEPHYR_BASE`, if it
+/// fails.
+fn probe(source: &str, folder: &Path, base: Option<&str>) -> String {
     let mut command = Command::new(here("agent/ports/zephyr/find-zephyr.sh"));
     command
-        .arg(AN385.name)
+        .args([source, AN385.name])
         .current_dir(folder)
         .env_remove("ZEPHYR_BASE");
     let output = command
@@ -189,18 +190,20 @@ fn probe(folder: &Path, base: Option<&str>) -> String {
 #[test]
 fn probe_says_what_is_missing() {
     let empty = std::env::temp_dir();
-    let nothing = probe(&empty, None);
+    let nothing = probe("", &empty, None);
     assert!(nothing.contains("ZEPHYR_BASE is not set"), "{nothing}");
     assert!(nothing.contains("west update"), "{nothing}");
-    let wrong = probe(&empty, Some("/nowhere"));
+    let wrong = probe("", &empty, Some("/nowhere"));
     assert!(
         wrong.contains("no Zephyr in ZEPHYR_BASE=/nowhere"),
         "{wrong}"
     );
+    let named = probe("/elsewhere", &empty, Some("/nowhere"));
+    assert_eq!(named, "there is no Zephyr in /elsewhere\n");
     let workspace = scratch("zephyr-workspace");
     fs::create_dir_all(workspace.join(".west")).unwrap();
     fs::write(workspace.join(".west/config"), "[zephyr]\nbase = kernel\n").unwrap();
-    let found = probe(&workspace, None);
+    let found = probe("", &workspace, None);
     assert!(found.contains("west workspace of this folder"), "{found}");
     assert!(found.contains("zephyr-workspace/kernel"), "{found}");
 }

@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# build.sh OUT BOARD [WORD]...: builds Zephyr with the agent in OUT/build and
-# writes facts about it to OUT/facts. The words are CMake's, such as
-# -DCONFIG_USERSPACE=y.
+# build.sh OUT SOURCE BOARD [WORD]...: builds Zephyr with the agent in OUT/build
+# and writes facts about it to OUT/facts. SOURCE is as for find-zephyr.sh. The
+# words are CMake's, such as -DCONFIG_USERSPACE=y.
 set -eu
 
 port=$(dirname "$(realpath "$0")")
 out=$1
-board=$2
-shift 2
-found=$("$port/find-zephyr.sh" "$board")
+source=$2
+board=$3
+shift 3
+found=$("$port/find-zephyr.sh" "$source" "$board")
 # shellcheck source=agent/ports/zephyr/find-zephyr.sh
 . "$port/find-zephyr.sh" > /dev/null
 

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# find-zephyr.sh BOARD: prints which Zephyr and which compiler build for a board.
-# If something is missing, says what, and the command that installs it.
+# find-zephyr.sh SOURCE BOARD: prints which Zephyr and which compiler build for a
+# board. If something is missing, says what, and the command that installs it.
 #
-# Zephyr is in ZEPHYR_BASE, or else in the west workspace of this folder. The
-# toolchain is the one that Zephyr's own settings name, or a Zephyr SDK, or else
-# Debian's compiler. build.sh reads this file for its settings.
+# Zephyr is in SOURCE. If that is empty, it is in ZEPHYR_BASE, or else in the west
+# workspace of this folder. The toolchain is the one that Zephyr's own settings
+# name, or a Zephyr SDK, or else Debian's compiler. build.sh reads this file for
+# its settings.
 set -eu
 
-: "${board:=$1}"
+: "${source=$1}" "${board:=$2}"
 
 die()
 {
@@ -34,17 +35,20 @@ zephyr_version()
 		"$ZEPHYR_BASE/VERSION" | tr -d '\n'
 }
 
-from=ZEPHYR_BASE=${ZEPHYR_BASE-}
-if [ ! "${ZEPHYR_BASE-}" ]; then
+from="ZEPHYR_BASE=${ZEPHYR_BASE-}; correct ZEPHYR_BASE or unset it"
+if [ "$source" ]; then
+	ZEPHYR_BASE=$source
+	from=$source
+elif [ ! "${ZEPHYR_BASE-}" ]; then
 	ZEPHYR_BASE=$(workspace)
 	from="the west workspace of this folder, $ZEPHYR_BASE"
 fi
 [ "$ZEPHYR_BASE" ] ||
 	die "Zephyr is missing: ZEPHYR_BASE is not set, and this folder is in no west workspace;" \
-		"set ZEPHYR_BASE to a Zephyr tree, or get one:" \
+		"name a Zephyr tree with source=FOLDER or ZEPHYR_BASE, or get one:" \
 		"west init ~/zephyrproject && cd ~/zephyrproject && west update cmsis_6"
 [ -f "$ZEPHYR_BASE/share/zephyr-package/cmake/ZephyrConfig.cmake" ] ||
-	die "there is no Zephyr in $from; correct ZEPHYR_BASE or unset it"
+	die "there is no Zephyr in $from"
 ZEPHYR_BASE=$(realpath "$ZEPHYR_BASE")
 export ZEPHYR_BASE
 

@@ -65,6 +65,8 @@ pub struct ChosenTarget {
     pub options: BTreeMap<String, String>,
     /// Which of them are settings: options of a family.
     pub settings: Vec<String>,
+    /// Which of them the user set to a folder.
+    pub folders: Vec<String>,
     /// Command that builds the image; empty if nothing is built.
     pub build: Vec<String>,
     /// Time limit of the build.
@@ -114,6 +116,15 @@ impl Description {
             None => self.preferred().to_vec(),
         };
         Ok((choice, candidates))
+    }
+
+    /// The options that the user sets to a folder.
+    #[must_use]
+    pub fn folders(&self, choice: &Choice) -> Vec<String> {
+        let is_folder = |name: &str| self.option(name).is_some_and(|option| option.folder);
+        let set = choice.options.iter();
+        let set = set.filter(|(name, value)| is_folder(name) && !value.is_empty());
+        set.map(|(name, _)| name.clone()).collect()
     }
 
     /// The values of all options for a choice.
@@ -196,6 +207,7 @@ impl Description {
                 "the variants and settings of `{choice}` conflict: one sets {one}, another {other}"
             )
         })?;
+        let folders = self.folders(&choice);
         let (samples, runs) = match board.unit {
             ClockUnit::Instructions => INSTRUCTIONS_DEFAULT,
             ClockUnit::Cycles => CYCLES_DEFAULT,
@@ -225,6 +237,7 @@ impl Description {
             here: board.here,
             options,
             settings: names,
+            folders,
             build,
             build_limit: seconds(self.build_limit, BUILD_LIMIT),
             image: self.image.clone(),

@@ -130,6 +130,9 @@ pub struct OptionDescription {
     /// Whether it also accepts a version: what starts with a digit, such as `6.12`.
     #[serde(default)]
     pub version: bool,
+    /// Whether its value is a folder. Its path is made absolute, and the run records its revision.
+    #[serde(default)]
+    pub folder: bool,
     longest: Option<usize>,
     #[serde(default)]
     build: Vec<String>,
@@ -451,6 +454,9 @@ impl OptionDescription {
         }
         if self.values.as_ref().is_some_and(Vec::is_empty) {
             return Err("`values` is empty".to_owned());
+        }
+        if self.folder && !self.default.is_empty() {
+            return Err("a folder has no `default`".to_owned());
         }
         self.check_value(name, &self.default)
     }

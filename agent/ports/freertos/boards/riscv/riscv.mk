@@ -12,7 +12,7 @@ family := riscv
 sources := boards/emulator.c boards/riscv/start.c
 # The interrupt path is that of a chip whose timer is the tick, although it is off.
 include := -Iboards -Iboards/riscv -isystem \
-	$(FREERTOS_KERNEL_PATH)/portable/GCC/$(kernel_port)/chip_specific_extensions/RISCV_MTIME_CLINT_no_extensions
+	$(kernel)/portable/GCC/$(kernel_port)/chip_specific_extensions/RISCV_MTIME_CLINT_no_extensions
 # The compiler would put its guard into the function that has no stack frame for
 # it.
 unguarded := boards/riscv/start.c
