@@ -5,16 +5,18 @@
 // Other test programs need the rest of it.
 #[allow(dead_code)]
 mod common;
+#[path = "common/freertos.rs"]
+mod freertos;
 #[path = "common/tool.rs"]
 mod tool;
 
 use std::collections::HashMap;
-use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Output;
 
-use common::{here, skipped};
+use common::here;
+use freertos::lacks_freertos;
 use tool::tool_in;
 
 /// A temporary folder for the tool.
@@ -46,20 +48,6 @@ impl Bed {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-/// Whether FreeRTOS cannot be built and run here. If so, reports `what` as skipped.
-fn lacks_freertos(what: &str) -> bool {
-    let path = env::var_os("PATH").unwrap();
-    let is_installed =
-        |program: &str| env::split_paths(&path).any(|dir| dir.join(program).is_file());
-    for program in ["arm-none-eabi-gcc", "qemu-system-arm"] {
-        if !is_installed(program) {
-            skipped(what, &format!("there is no {program}"));
-            return true;
-        }
-    }
-    false
 }
 
 /// The medians in the CSV form of a matrix, by metric and column.

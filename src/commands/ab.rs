@@ -302,8 +302,7 @@ fn measure(
         [Ok(None), Ok(None)] => Ok(None),
         sides => Ok(Some(sides.map(|side| {
             side.unwrap_or_else(|failure| {
-                let (Failure::Usage(why) | Failure::Failed(why)) = failure;
-                eprintln!("kernmark: {}", plain(&why));
+                eprintln!("kernmark: {}", plain(failure.why()));
                 None
             })
         }))),

@@ -54,7 +54,7 @@ pub struct Arguments {
     pub judging: Judging,
 }
 
-/// How runs are compared, and what a gate lets pass.
+/// How runs are compared.
 #[derive(Args, Debug, Default)]
 pub struct Judging {
     /// Ignore changes up to this percentage: 3, or p99=10 for one quantity
@@ -78,29 +78,9 @@ pub struct Judging {
     #[arg(long)]
     pub no_floors: bool,
 
-    /// Act as a gate: fail if any metric has this verdict
-    ///
-    /// A gate also fails if it could not have seen a change: with exit status 5 if its resolution
-    /// is too coarse, with 4 if CPU speed changed. `inconclusive` applies to medians, or to the
-    /// quantities that --only names.
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "VERDICT")]
-    pub fail_on: Vec<FailOn>,
-
-    /// Let the gate judge idioms too: objects that a port builds from other primitives
-    #[arg(long)]
-    pub idioms: bool,
-
-    /// The smallest change, in percent, that half of the metrics must be able to show for the gate
-    /// to pass [default: 10, or twice --margin if that is more]
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
-    pub resolution: Option<f64>,
-
-    /// Let the gate pass although CPU speed changed, by up to this percentage (at most 50)
-    ///
-    /// Times are still judged in readings of the clock as well, so a change that only follows CPU
-    /// speed is never reported as a regression.
-    #[arg(long, value_name = "PERCENT", value_parser = speed, num_args = 0..=1, default_missing_value = "10", require_equals = true)]
-    pub accept_speed: Option<f64>,
+    /// What a gate lets pass.
+    #[command(flatten)]
+    pub gating: Gating,
 
     /// Check the new side against the absolute limits in FILE
     ///
@@ -119,6 +99,43 @@ pub struct Judging {
     /// metrics are left out first.
     #[arg(long, value_name = "FILE")]
     pub summary: Option<PathBuf>,
+}
+
+/// What a gate lets pass.
+#[derive(Args, Debug, Default)]
+pub struct Gating {
+    /// Act as a gate: fail if any metric has this verdict
+    ///
+    /// A gate also fails if it could not have seen a change: with exit status 5 if its resolution
+    /// is too coarse, with 4 if CPU speed changed. `inconclusive` applies to medians, or to the
+    /// quantities that --only names.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "VERDICT")]
+    pub fail_on: Vec<FailOn>,
+
+    /// Exit as `git bisect run` expects: 0 if no metric regressed, 1 if one did, 125 if that could
+    /// not be judged
+    ///
+    /// 128 and more for wrong arguments and interrupts, which stop the bisection. All that
+    /// --fail-on knows is judged: a metric that is inconclusive, incomparable or missing means 125,
+    /// unless another one regressed. See doc/bisect.md.
+    #[arg(long, conflicts_with = "fail_on")]
+    pub bisect: bool,
+
+    /// Let the gate judge idioms too: objects that a port builds from other primitives
+    #[arg(long)]
+    pub idioms: bool,
+
+    /// The smallest change, in percent, that half of the metrics must be able to show for the gate
+    /// to pass [default: 10, or twice --margin if that is more]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub resolution: Option<f64>,
+
+    /// Let the gate pass although CPU speed changed, by up to this percentage (at most 50)
+    ///
+    /// Times are still judged in readings of the clock as well, so a change that only follows CPU
+    /// speed is never reported as a regression.
+    #[arg(long, value_name = "PERCENT", value_parser = speed, num_args = 0..=1, default_missing_value = "10", require_equals = true)]
+    pub accept_speed: Option<f64>,
 }
 
 /// The verdicts that make a gate fail.
@@ -184,7 +201,14 @@ pub(super) fn compare(arguments: &Arguments) -> Outcome {
     let is_published = |path: &Path| published::named(path).is_some();
     // Pairing with another suite and judging by a budget need the samples.
     let any_published = is_published(&arguments.base) || is_published(&arguments.new);
-    let read_base = || side("base", &arguments.base, &arguments.more_base);
+    let read_base = || {
+        let base = side("base", &arguments.base, &arguments.more_base);
+        // The base is the same for all commits, so the next one would fail as well.
+        base.map_err(|failure| match failure {
+            Failure::Failed(why) if arguments.judging.gating.bisect => Failure::Usage(why),
+            failure => failure,
+        })
+    };
     let mut base = read_base()?;
     let mut any_log = base.log()?.is_some();
     if !any_published && !any_log {
@@ -286,15 +310,21 @@ const RESOLUTION: f64 = 0.1;
 
 /// The gate that the arguments describe.
 fn gate(judging: &Judging) -> Gate {
+    let gating = &judging.gating;
+    let fail_on = if gating.bisect {
+        FailOn::value_variants()
+    } else {
+        &gating.fail_on
+    };
     Gate {
-        fail_on: judging.fail_on.iter().map(|on| refused(*on)).collect(),
+        fail_on: fail_on.iter().map(|on| refused(*on)).collect(),
         quantities: quantities(&judging.only).unwrap_or(vec![Quantity::P50]),
-        judges_idioms: judging.idioms,
-        resolution: judging.resolution.unwrap_or_else(|| {
+        judges_idioms: gating.idioms,
+        resolution: gating.resolution.unwrap_or_else(|| {
             let margin = margins(&judging.margin).of(Quantity::P50);
             RESOLUTION.max(2.0 * margin)
         }),
-        speed: judging.accept_speed,
+        speed: gating.accept_speed,
     }
 }
 

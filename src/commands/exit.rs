@@ -2,6 +2,7 @@
 
 //! The exit statuses.
 
+use super::{Failure, Outcome};
 use crate::judge::summary::{summarise, Status};
 use crate::stream::run::Run;
 
@@ -20,6 +21,13 @@ pub const INCOMPARABLE: u8 = 5;
 /// Stopped by SIGINT, SIGTERM or SIGHUP.
 pub const INTERRUPTED: u8 = 130;
 
+/// The tool has a bug: Rust's status of a panic.
+pub const PANICKED: u8 = 101;
+/// `--bisect`: the commit could not be judged, so `git bisect run` skips it.
+const SKIP: u8 = 125;
+/// `--bisect`: whoever started this has to look, so `git bisect run` stops.
+const STOP: u8 = 255;
+
 /// What each exit status means, for the help and the man page.
 pub const EXIT_STATUS: &str = "\
 0    everything was measured, or skipped for a reason that is shown
@@ -32,7 +40,36 @@ pub const EXIT_STATUS: &str = "\
      have seen a change
 130  interrupted; what was measured until then is saved and shown
 1 and 2 take precedence; otherwise the lowest applies.
+
+With --bisect, for `git bisect run`:
+0    good: no metric regressed or exceeds its limit
+1    bad: a metric regressed or exceeds its limit
+125  skipped: it could not be built, run or judged
+130  interrupted; this and 255 stop the bisection
+255  the arguments are wrong
 ";
+
+/// The exit status of a command.
+#[must_use]
+pub fn of(outcome: &Outcome) -> u8 {
+    match outcome {
+        Ok(status) => *status,
+        Err(Failure::Usage(_) | Failure::NoSuchMetric(_)) => USAGE,
+        Err(Failure::Failed(_)) => FAILED,
+    }
+}
+
+/// The exit status of a command with `--bisect`, as `git bisect run` reads it.
+#[must_use]
+pub fn for_bisect(outcome: &Outcome) -> u8 {
+    match outcome {
+        Ok(OK) => 0,
+        Ok(REGRESSED) => 1,
+        Ok(INTERRUPTED) => INTERRUPTED,
+        Ok(USAGE | PANICKED) | Err(Failure::Usage(_)) => STOP,
+        Ok(_) | Err(Failure::NoSuchMetric(_) | Failure::Failed(_)) => SKIP,
+    }
+}
 
 /// The exit status for a run: data that is missing and benchmarks that failed make it
 /// [`FAILED`].

@@ -131,8 +131,20 @@ fn after_help() -> String {
 pub enum Failure {
     /// The arguments make no sense.
     Usage(String),
+    /// They name a metric that the target does not have. Another of its revisions may have it.
+    NoSuchMetric(String),
     /// Something went wrong.
     Failed(String),
+}
+
+impl Failure {
+    /// The message.
+    #[must_use]
+    pub fn why(&self) -> &str {
+        match self {
+            Failure::Usage(why) | Failure::NoSuchMetric(why) | Failure::Failed(why) => why,
+        }
+    }
 }
 
 type Outcome = Result<u8, Failure>;
@@ -171,7 +183,7 @@ fn interrupt() -> Result<Interrupt, Failure> {
 /// Checks that each filter selects a metric of the catalog.
 fn verify_filters(catalog: &[Entry], filters: &[String]) -> Result<(), Failure> {
     let ids: Vec<&str> = catalog.iter().map(|entry| entry.metric.as_str()).collect();
-    filter::verify(filters, &ids).map_err(Failure::Usage)
+    filter::verify(filters, &ids).map_err(Failure::NoSuchMetric)
 }
 fn is_selected(metric: &str, filters: &[String]) -> bool {
     let selects = |filter: &String| filter::matches(filter, metric);

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::arguments::{
     seconds, spec, Conditions, Effort, Format, Printed, RunFormat, Table, ON, ON_LONG,
@@ -33,6 +33,7 @@ use crate::target::Orders;
 
 /// The arguments of `run`.
 #[derive(Args, Debug, Default)]
+#[command(group(ArgGroup::new("judged").args(["budget", "output"]).multiple(true)))]
 pub struct Arguments {
     /// Select metrics: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
     #[arg(value_name = "FILTER")]
@@ -67,12 +68,9 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Check the run against the absolute limits in FILE
-    ///
-    /// FILE is TOML and gives the highest cost of each metric; see doc/ci.md. The exit status is 3
-    /// if a metric exceeds its limit and 4 if a limit cannot be judged.
-    #[arg(long, value_name = "FILE", conflicts_with = "check")]
-    pub budget: Option<PathBuf>,
+    /// The limits.
+    #[command(flatten)]
+    pub limits: Limits,
 
     /// The format.
     #[command(flatten)]
@@ -103,6 +101,25 @@ pub struct Arguments {
     pub trace: Option<TraceOptions>,
 }
 
+/// What a run is held to.
+#[derive(Args, Debug, Default)]
+pub struct Limits {
+    /// Check the run against the absolute limits in FILE
+    ///
+    /// FILE is TOML and gives the highest cost of each metric; see doc/ci.md. The exit status is 3
+    /// if a metric exceeds its limit and 4 if a limit cannot be judged.
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    pub budget: Option<PathBuf>,
+
+    /// Exit as `git bisect run` expects: 0 within the limits of --budget, 1 above one, 125 if
+    /// that could not be judged
+    ///
+    /// 128 and more for wrong arguments and interrupts, which stop the bisection. Instead of
+    /// --budget, -o can save the run for `kernmark compare --bisect`. See doc/bisect.md.
+    #[arg(long, requires = "judged")]
+    pub bisect: bool,
+}
+
 /// Twice the shortest duration of a batched sample on Linux, in nanoseconds.
 const EPOCH_NS: u32 = 20_000;
 
@@ -110,7 +127,7 @@ const EPOCH_NS: u32 = 20_000;
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let interrupt = interrupt()?;
     // A faulty budget is reported before anything is measured.
-    let budget = budget::read(arguments.budget.as_deref())?;
+    let budget = budget::read(arguments.limits.budget.as_deref())?;
     let Some(made) = measure_target(arguments, &interrupt)? else {
         return Ok(exit::INTERRUPTED);
     };
@@ -143,8 +160,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let metrics = made.run.metrics.iter().map(|metric| &metric.id);
     let entries = made.run.catalog.iter().map(|entry| &entry.metric);
     let ids: Vec<&str> = metrics.chain(entries).map(String::as_str).collect();
-    filter::verify(&arguments.filters, &ids).map_err(Failure::Usage)?;
-    let judgement = judgement.map_err(Failure::Usage)?;
+    filter::verify(&arguments.filters, &ids).map_err(Failure::NoSuchMetric)?;
+    let judgement = judgement.map_err(Failure::NoSuchMetric)?;
     Ok(budget::combined_status(
         made.exit_status(),
         judgement.as_ref(),
