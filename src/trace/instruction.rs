@@ -574,7 +574,7 @@ fn x86_0f01(operands: ModRm) -> Meaning {
     match (operands.is_memory(), operands.register(), operands.0) {
         // lgdt, lidt, invlpg
         (true, 2 | 3 | 7, _) => both.into(),
-        // vmcall, vmmcall
+        // vmcall, vmmcall, vmgexit
         (false, _, 0xc1 | 0xd9) => (Class::Trap, Kinds::PRIVILEGED).into(),
         // mwait
         (false, _, 0xc9) => (Class::Wait, Kinds::PRIVILEGED).into(),
@@ -643,5 +643,252 @@ mod tests {
         assert_eq!(decode(Set::Thumb, "fdf7fffa").size, 4);
         assert_eq!(decode(Set::RiscV64, "fdbffdbf").size, 2);
         assert_eq!(decode(Set::X86_64, "0f84fa000000").end(), 0x1006);
+    }
+
+    /// What an instruction is by the name and the operands that `objdump` gives it.
+    #[derive(Debug, PartialEq, Eq)]
+    struct Expected {
+        class: Class,
+        kinds: Kinds,
+        target: Option<u64>,
+    }
+
+    /// One of the words of a list, each between spaces.
+    fn is_one_of(word: &str, words: &str) -> bool {
+        words.split(' ').any(|one| one == word)
+    }
+
+    fn starts_with_one_of(word: &str, words: &str) -> bool {
+        words.split(' ').any(|one| word.starts_with(one))
+    }
+
+    /// Class and kinds. The target of a direct call, jump or branch is the last operand.
+    fn expected(set: Set, text: &str) -> Expected {
+        let comment = match set {
+            Set::Thumb => "@",
+            Set::AArch64 => "//",
+            _ => "#",
+        };
+        let text = text.split(comment).next().unwrap_or_default().trim();
+        let (name, operands) = text.split_once(' ').unwrap_or((text, ""));
+        let (class, kinds) = match set {
+            Set::Thumb => expected_thumb(name, operands),
+            Set::AArch64 => expected_aarch64(name, operands),
+            Set::RiscV32 | Set::RiscV64 => expected_riscv(name, operands),
+            Set::X86 | Set::X86_64 => expected_x86(text),
+        };
+        let operand = text.split(" <").next().unwrap_or_default();
+        let operand = operand.rsplit([' ', ',']).next().unwrap_or_default();
+        let target = u64::from_str_radix(operand.trim_start_matches("0x"), 16).ok();
+        let has_target = matches!(class, Class::Call | Class::Jump | Class::Branch)
+            && (text.contains('<') || operand.starts_with("0x"))
+            && !text.contains(" *");
+        Expected {
+            class,
+            kinds,
+            target: target.filter(|_| has_target),
+        }
+    }
+
+    fn expected_thumb(name: &str, operands: &str) -> (Class, Kinds) {
+        const CONDITIONS: &str = "eq ne cs cc mi pl vs vc hi ls ge lt gt le";
+        let name = name.trim_end_matches(".n").trim_end_matches(".w");
+        let (base, condition) = name.split_at(name.len().saturating_sub(2));
+        let is_conditional = is_one_of(condition, CONDITIONS) && !is_one_of(name, "bls svc mls");
+        let is_branch = base == "b" && is_conditional || name == "bls";
+        let base = if is_conditional { base } else { name };
+        let class = match base {
+            _ if is_branch || is_one_of(name, "cbz cbnz") => Class::Branch,
+            "bl" | "blx" | "blxns" => Class::Call,
+            "bx" | "bxns" if operands == "lr" => Class::Return,
+            "b" | "bx" | "bxns" | "tbb" | "tbh" => Class::Jump,
+            "svc" | "bkpt" | "udf" => Class::Trap,
+            "wfi" | "wfe" => Class::Wait,
+            "pop" | "ldmia" | "ldmdb" if operands.contains("pc}") => Class::Return,
+            "mov" if operands == "pc, lr" => Class::Return,
+            "ldr" if operands.starts_with("pc, [sp]") => Class::Return,
+            "mov" | "add" | "ldr" if operands.starts_with("pc,") => Class::Jump,
+            _ => Class::Plain,
+        };
+        let register = match base {
+            "mrs" => operands.rsplit(", ").next(),
+            "msr" => operands.split(", ").next(),
+            _ => None,
+        };
+        let is_free = |register: &str| {
+            let free = "CPSR_f APSR_nzcvq APSR_nzcv CPSR APSR PSR";
+            is_one_of(register, free) || (base == "mrs" && register == "CONTROL")
+        };
+        let is_privileged = name.starts_with("cps") || register.is_some_and(|one| !is_free(one));
+        let kinds = Kinds::PRIVILEGED.when(is_privileged)
+            | Kinds::SERIALISING.when(is_one_of(base, "dsb isb dmb"))
+            | Kinds::ATOMIC.when(starts_with_one_of(base, "ldrex strex ldaex stlex"));
+        (class, kinds)
+    }
+
+    fn expected_aarch64(name: &str, operands: &str) -> (Class, Kinds) {
+        const ATOMIC: &str =
+            "ldx stx ldax stlx cas swp ldadd ldclr ldeor ldset ldsmax ldsmin ldumax \
+                              ldumin stadd stclr steor stset stsmax stsmin stumax stumin";
+        let class = match name {
+            "b" | "br" | "braa" | "brab" | "braaz" | "brabz" => Class::Jump,
+            "bl" | "blr" | "blraa" | "blrab" | "blraaz" | "blrabz" => Class::Call,
+            "ret" | "retaa" | "retab" => Class::Return,
+            "cbz" | "cbnz" | "tbz" | "tbnz" => Class::Branch,
+            _ if name.starts_with("b.") => Class::Branch,
+            "svc" | "hvc" | "smc" | "brk" | "hlt" => Class::Trap,
+            "eret" | "eretaa" | "eretab" => Class::TrapReturn,
+            "wfe" | "wfi" | "wfet" | "wfit" => Class::Wait,
+            _ => Class::Plain,
+        };
+        let operand = match name {
+            "mrs" => operands.rsplit(", ").next(),
+            _ => operands.split(", ").next(),
+        };
+        let operand = operand.unwrap_or_default();
+        let is_privileged = match name {
+            "mrs" | "msr" if is_one_of(operand, "nzcv fpcr fpsr rndr rndrrs dit tco ssbs") => false,
+            "mrs" | "msr" => !operand.ends_with("_el0") || operand == "sp_el0",
+            "dc" => !is_one_of(operand, "cvac civac cvau zva gva gzva"),
+            "ic" => operand != "ivau",
+            "at" | "tlbi" | "hvc" | "smc" => true,
+            _ => class == Class::TrapReturn,
+        };
+        let kinds = Kinds::PRIVILEGED.when(is_privileged)
+            | Kinds::SERIALISING.when(is_one_of(name, "dsb dmb isb sb ssbb pssbb dfb"))
+            | Kinds::ATOMIC.when(starts_with_one_of(name, ATOMIC));
+        (class, kinds)
+    }
+
+    fn expected_riscv(name: &str, operands: &str) -> (Class, Kinds) {
+        const BRANCHES: &str = "beq bne blt bge bltu bgeu beqz bnez blez bgez bltz bgtz bgt ble";
+        const FREE: &str = "cycle time instret cycleh timeh instreth fcsr frm fflags";
+        let name = name.trim_start_matches("c.");
+        let links = |register: &str| matches!(register, "ra" | "t0");
+        let first = operands.split(',').next().unwrap_or_default();
+        let base = operands.rsplit([',', '(']).next().unwrap_or_default();
+        let base = base.trim_end_matches(')');
+        let class = match name {
+            "jal" if !operands.contains(',') || links(first) => Class::Call,
+            "jalr" if !operands.contains(',') || links(first) => Class::Call,
+            "jr" | "jalr" if links(base) => Class::Return,
+            "j" | "jal" | "jr" | "jalr" => Class::Jump,
+            "ret" => Class::Return,
+            "ecall" | "ebreak" => Class::Trap,
+            "mret" | "sret" => Class::TrapReturn,
+            "wfi" => Class::Wait,
+            _ if is_one_of(name, BRANCHES) => Class::Branch,
+            _ => Class::Plain,
+        };
+        let register = match name {
+            "csrr" | "csrrs" | "csrrc" | "csrrw" | "csrrsi" | "csrrci" | "csrrwi" => {
+                operands.split(',').nth(1)
+            }
+            _ if name.starts_with("csr") => Some(first),
+            _ => None,
+        };
+        let is_privileged = is_one_of(name, "mret sret wfi sfence.vma")
+            || register.is_some_and(|register| !is_one_of(register, FREE));
+        let kinds = Kinds::PRIVILEGED.when(is_privileged)
+            | Kinds::SERIALISING.when(is_one_of(name, "fence fence.i fence.tso sfence.vma"))
+            | Kinds::ATOMIC.when(starts_with_one_of(name, "lr. sc. amo"));
+        (class, kinds)
+    }
+
+    fn expected_x86(text: &str) -> (Class, Kinds) {
+        const PREFIXES: &str =
+            "lock rep repz repnz bnd notrack data16 addr32 cs ds es fs gs ss xacquire xrelease";
+        const PRIVILEGED: &str =
+            "sysret sysretl sysretq sysexit sysexitl sysexitq hlt mwait cli sti \
+            in out insb insl insw outsb outsl outsw wrmsr rdmsr invlpg wbinvd wbnoinvd invd lgdt \
+            lgdtl lidt lidtl lldt ltr swapgs clac stac monitor xsetbv clts lmsw vmcall vmmcall vmgexit \
+            invpcid invept invvpid xsaves xsaves64 xrstors xrstors64 rsm";
+        const SERIALISING: &str =
+            "cpuid serialize mfence lfence sfence iret iretl iretq iretw rsm \
+            wrmsr invd wbinvd invlpg invept invvpid lgdt lgdtl lidt lidtl lldt ltr";
+        const STRING: &str = "ins outs movs cmps stos lods scas";
+        let is_prefix = |word: &&str| is_one_of(word, PREFIXES) || word.starts_with("rex");
+        let prefixes: Vec<&str> = text.split(' ').take_while(is_prefix).collect();
+        let mut words = text.split(' ').skip_while(is_prefix);
+        let name = words
+            .next()
+            .unwrap_or_default()
+            .split(',')
+            .next()
+            .unwrap_or_default();
+        let operands: String = words.collect();
+        let class = match name {
+            "call" | "callq" | "callw" | "lcall" | "lcallq" => Class::Call,
+            "jmp" | "jmpq" | "jmpw" | "ljmp" | "ljmpq" | "ljmpw" => Class::Jump,
+            "ret" | "retq" | "retw" | "lret" | "lretq" | "lretw" | "lretl" => Class::Return,
+            "syscall" | "sysenter" | "int" | "int3" | "int1" | "icebp" | "into" | "ud2" | "ud1"
+            | "ud0" | "vmcall" | "vmmcall" | "vmgexit" => Class::Trap,
+            "hlt" | "mwait" => Class::Wait,
+            _ if starts_with_one_of(name, "iret sysret sysexit") || name == "rsm" => {
+                Class::TrapReturn
+            }
+            _ if starts_with_one_of(name, "j loop") => Class::Branch,
+            _ => Class::Plain,
+        };
+        let to = operands.rsplit(',').next().unwrap_or_default();
+        let is_control = name == "mov" && starts_with_one_of(to, "%cr %db");
+        let is_read = name == "mov" && starts_with_one_of(&operands, "%cr %db");
+        let is_repeated = prefixes.iter().any(|prefix| prefix.starts_with("rep"));
+        let is_string = starts_with_one_of(name, STRING);
+        let is_exchange =
+            name.starts_with("xchg") && (operands.contains('(') || operands.contains("0x"));
+        let kinds = Kinds::PRIVILEGED.when(is_one_of(name, PRIVILEGED) || is_control || is_read)
+            | Kinds::SERIALISING.when(is_one_of(name, SERIALISING) || is_control && to != "%cr8")
+            | Kinds::ATOMIC.when(prefixes.contains(&"lock") || is_exchange)
+            | Kinds::REPEATING.when(is_repeated && is_string);
+        (class, kinds)
+    }
+
+    /// Instructions of kernels and C libraries, one of each name, and those that they lack. The
+    /// columns are address, bytes, and the text of `objdump`.
+    fn compare_with_objdump(set: Set, listing: &str) {
+        let mut wrong = Vec::new();
+        let mut count = 0;
+        for line in listing.lines() {
+            let mut columns = line.split('\t');
+            let mut column = || columns.next().unwrap();
+            let address = u64::from_str_radix(column(), 16).unwrap();
+            let (bytes, text) = (column(), column());
+            let byte = |at| u8::from_str_radix(&bytes[at..at + 2], 16).unwrap();
+            let code: Vec<u8> = (0..bytes.len()).step_by(2).map(byte).collect();
+            let found = Instruction::new(set, address, &code);
+            assert_eq!(usize::from(found.size), code.len(), "{line}");
+            let found = Expected {
+                class: found.class,
+                kinds: found.kinds,
+                target: found.target,
+            };
+            let expected = expected(set, text);
+            if found != expected {
+                wrong.push(format!("{line}\n  {found:?}\n  {expected:?}\n"));
+            }
+            count += 1;
+        }
+        assert!(count > 30);
+        assert!(wrong.is_empty(), "{}", wrong.concat());
+    }
+
+    #[test]
+    fn objdump_agrees() {
+        macro_rules! listing {
+            ($name:literal) => {
+                include_str!(concat!("../../tests/fixtures/instructions/", $name, ".tsv"))
+            };
+        }
+        for (set, listing) in [
+            (Set::Thumb, listing!("thumb")),
+            (Set::AArch64, listing!("aarch64")),
+            (Set::RiscV32, listing!("riscv32")),
+            (Set::RiscV64, listing!("riscv64")),
+            (Set::X86, listing!("x86")),
+            (Set::X86_64, listing!("x86-64")),
+        ] {
+            compare_with_objdump(set, listing);
+        }
     }
 }
