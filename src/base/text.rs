@@ -36,6 +36,16 @@ pub fn steers(c: char) -> bool {
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// A text as one word of a shell's command line.
+#[must_use]
+pub fn shell_word(text: &str) -> String {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "_-+=:,./@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_safe) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 /// Wraps text into lines of at most `width` characters, broken at blanks. A longer word gets a line
 /// of its own and is not broken, so that it can be copied. Text without words gives no lines.
 #[must_use]
@@ -103,6 +113,17 @@ mod tests {
         ] {
             assert_eq!(plain(text), shown);
         }
+    }
+
+    #[test]
+    fn words_for_a_shell_are_quoted_where_it_matters() {
+        assert_eq!(
+            shell_word("freertos:m4,variant=O3+a"),
+            "freertos:m4,variant=O3+a"
+        );
+        assert_eq!(shell_word("linux-vm,append=a b"), "'linux-vm,append=a b'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
     }
 
     #[test]

@@ -20,3 +20,4 @@ pub mod pairing;
 pub mod plan;
 pub mod quantity;
 pub mod summary;
+pub mod why;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::counted::word;
 use super::histogram::Histogram;
 use super::record::{self, Record};
+use super::run::Replicate;
 
 /// A function that a path executes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -231,6 +232,10 @@ pub struct MetricPaths {
     pub metric: String,
     /// Index into the sessions of the run.
     pub session: usize,
+    /// Operations in each sample.
+    pub batch: u64,
+    /// The values of the samples that took the paths.
+    pub samples: Histogram,
     /// Its paths, or why they were refused.
     pub paths: Result<Paths, String>,
 }
@@ -427,23 +432,25 @@ impl Received {
     }
 
     /// The paths of each metric by the indices of the session's functions, which come first.
-    pub(super) fn finish(
+    pub(super) fn finish<'a>(
         self,
-        histogram: impl Fn(&str, usize) -> Option<Histogram>,
+        replicate: impl Fn(&str, usize) -> Option<&'a Replicate>,
     ) -> (Vec<Function>, Vec<MetricPaths>) {
         let ids: BTreeMap<u64, usize> = self.functions.keys().copied().zip(0..).collect();
         let metrics = self.metrics.into_iter().map(|(metric, modes)| {
+            let measured = replicate(&metric, self.session);
             let paths = modes
                 .ok_or_else(|| "a record of its paths is malformed".to_owned())
                 .and_then(|modes| assemble(modes, &ids))
                 .and_then(|paths| {
-                    let measured = histogram(&metric, self.session);
                     let measured = measured.ok_or("the metric has no number in this session")?;
-                    paths.verify(&measured).map(|()| paths)
+                    paths.verify(&measured.histogram).map(|()| paths)
                 });
             MetricPaths {
                 metric,
                 session: self.session,
+                batch: measured.map_or(1, |replicate| replicate.batch.max(1)),
+                samples: measured.map_or_else(Histogram::new, |one| one.histogram.clone()),
                 paths,
             }
         });
@@ -586,6 +593,11 @@ mod tests {
         reader.finish()
     }
 
+    fn of_a(run: &Run) -> Result<&Paths, &str> {
+        let paths = run.paths_of("a").ok_or("it has none")?;
+        paths.paths.as_ref().map_err(String::as_str)
+    }
+
     fn with(samples: &Histogram, records: &[String]) -> Run {
         read(&[&session(samples).lines[..], records].concat())
     }
@@ -619,7 +631,7 @@ mod tests {
         );
         let run = with(&histogram(&[(3, 9), (303, 1)]), &lines);
         assert_eq!(run.functions, functions);
-        assert_eq!(run.paths_of("a"), Some(Ok(&paths)));
+        assert_eq!(of_a(&run), Ok(&paths));
         assert_eq!(run.paths_of("b"), None);
         assert_eq!((run.damage.damaged, run.damage.gaps), (0, 0));
     }
@@ -710,7 +722,7 @@ mod tests {
             ],
         ));
         let run = with(&histogram(&[(7, 2)]), &lines);
-        assert!(matches!(run.paths_of("a"), Some(Ok(_))));
+        assert!(of_a(&run).is_ok());
         assert!(read(&lines).paths.is_empty());
         assert_eq!(read(&lines).damage.damaged, 0);
     }
@@ -772,7 +784,7 @@ mod tests {
             prop_assert_eq!(paths.verify(&samples), Ok(()));
             let run = with(&samples, &records(&functions(), &[("a", &paths)]));
             prop_assert_eq!(&run.functions, &functions());
-            prop_assert_eq!(run.paths_of("a"), Some(Ok(&paths)));
+            prop_assert_eq!(of_a(&run), Ok(&paths));
             prop_assert_eq!(run.damage.damaged, 0);
         }
 
@@ -803,7 +815,7 @@ mod tests {
                 }
             }
             let run = with(&samples, &lines);
-            if let Some(Ok(read)) = run.paths_of("a") {
+            if let Ok(read) = of_a(&run) {
                 // Functions that no path has may be lost, and so may the end of a long name.
                 let known = functions();
                 let of = |name: &str| known.iter().position(|one| one.name == name);
@@ -840,7 +852,7 @@ mod tests {
                 lines.extend(record::write(lines.len() as u64, "path", &pairs, None));
             }
             let run = with(&histogram(&[(7, 2)]), &lines);
-            if let Some(Ok(paths)) = run.paths_of("a") {
+            if let Ok(paths) = of_a(&run) {
                 prop_assert_eq!(paths.verify(&histogram(&[(7, 2)])), Ok(()));
             }
         }

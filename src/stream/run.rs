@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::stream::counted::Counted;
 use crate::stream::filter;
 use crate::stream::histogram::Histogram;
-use crate::stream::paths::{Function, MetricPaths, Paths};
+use crate::stream::paths::{Function, MetricPaths};
 use crate::stream::ticks::Ticks;
 
 /// The metric that every run measures first: the cost of a time stamp.
@@ -453,15 +453,12 @@ pub struct Run {
 }
 
 impl Run {
-    /// The paths of a metric. If several sessions have them, those of the first: where instructions
-    /// are counted exactly, sessions repeat each other. `None` if the run has none; the error says
-    /// why they were refused.
+    /// The paths of a metric, or why they were refused. If several sessions have them, those of the
+    /// first: where instructions are counted exactly, sessions repeat each other.
     #[must_use]
-    pub fn paths_of(&self, metric: &str) -> Option<Result<&Paths, &str>> {
-        let mut all = self.paths.iter().filter(|paths| paths.metric == metric);
-        let first = all.clone().next()?;
-        let known = all.find(|paths| paths.paths.is_ok()).unwrap_or(first);
-        Some(known.paths.as_ref().map_err(String::as_str))
+    pub fn paths_of(&self, metric: &str) -> Option<&MetricPaths> {
+        let all = || self.paths.iter().filter(|paths| paths.metric == metric);
+        all().find(|paths| paths.paths.is_ok()).or(all().next())
     }
 
     /// Adds the paths of a session, which index these functions. Equal functions become one.

@@ -303,13 +303,12 @@ impl Reader {
         }
         for received in self.paths {
             let metrics = &self.run.metrics;
-            let histogram = |id: &str, session: usize| {
+            let replicate = |id: &str, session: usize| {
                 let metric = metrics.iter().find(|metric| metric.id == id)?;
                 let mut all = metric.replicates.iter();
-                let of = all.find(|one| one.session == session && one.outcome == Outcome::Ok)?;
-                Some(of.histogram.clone())
+                all.find(|one| one.session == session && one.outcome == Outcome::Ok)
             };
-            let (functions, paths) = received.finish(histogram);
+            let (functions, paths) = received.finish(replicate);
             self.run.add_paths(functions, paths);
         }
         self.run.drop_copies();
