@@ -4,9 +4,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::LazyLock;
 use std::time::SystemTime;
 
-use clap::Args;
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
 
 use super::arguments::{spec, Effort, ON_LONG};
 use super::input::read_run;
@@ -15,16 +18,22 @@ use super::run::{self, prepare};
 use super::target::{check_exact, resolve};
 use super::{exit, interrupt, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
+use crate::export::{self, PathFormat};
+use crate::judge::why::{Difference, Side};
 use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{self, End, Recording};
 use crate::report;
+use crate::report::tree::View;
+use crate::report::why::{Measured, Why};
 use crate::stream::filter;
 use crate::stream::histogram::Histogram;
 use crate::stream::paths::Paths;
 use crate::stream::run::{Fact, Run, FILTERS};
 use crate::target::spec::Spec;
 use crate::target::tracer::{TraceOptions, Tracer};
-use crate::trace::spans::Samples;
+use crate::trace::calls::{calls, missed_starts, Call};
+use crate::trace::spans::{Sampled, Samples};
+use crate::trace::tree::CallTree;
 use crate::trace::Trace;
 
 /// The arguments of `why`.
@@ -38,45 +47,289 @@ pub struct Arguments {
     ///
     /// What ran before a metric can change its path. Without FILE the metric is measured alone; with
     /// FILE everything is measured as it was then, and the metric must have the same distribution.
-    #[arg(value_name = "FILE", conflicts_with_all = ["on", "samples"])]
+    #[arg(value_name = "FILE", conflicts_with_all = ["on", "samples", "against"])]
     pub file: Option<PathBuf>,
 
     /// The target, which must count instructions
     #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "freertos:m4", long_help = ON_LONG)]
     pub on: Spec,
 
+    /// What to compare the target with: shows what was added, removed and grew since SPEC
+    #[arg(long, value_name = "SPEC", value_parser = spec)]
+    pub against: Option<Spec>,
+
     /// Samples to measure [default: as the target's description says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=1_000_000))]
     pub samples: Option<u32>,
+
+    /// Which path to show: median, p99, worst, cold (the very first sample), or a number: 1 is the
+    /// most frequent path
+    #[arg(long, value_name = "WHICH", default_value = "median")]
+    pub path: Which,
+
+    /// Show the calls in the order of execution
+    #[arg(long)]
+    pub tree: bool,
+
+    /// Show every instruction
+    #[arg(long, conflicts_with = "tree")]
+    pub insn: bool,
+
+    /// With --tree: how deep calls are shown
+    #[arg(long, value_name = "N", requires = "tree")]
+    pub depth: Option<usize>,
+
+    /// With --tree: only this function and what it calls; a name or a glob
+    #[arg(short = 'F', long = "only", value_name = "NAME", requires = "tree")]
+    pub only: Vec<String>,
+
+    /// With --tree: not this function, nor what it calls
+    #[arg(short = 'N', long = "without", value_name = "NAME", requires = "tree")]
+    pub without: Vec<String>,
+
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t)]
+    pub format: WhyFormat,
+}
+
+/// Which path of a metric to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// That of the median sample.
+    Median,
+    /// That of the sample at the 99th percentile.
+    P99,
+    /// That of the slowest sample.
+    Worst,
+    /// That of the very first sample.
+    Cold,
+    /// By how many samples took it, from 1.
+    Number(usize),
+}
+
+impl FromStr for Which {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "median" => Which::Median,
+            "p99" => Which::P99,
+            "worst" => Which::Worst,
+            "cold" => Which::Cold,
+            number => match number.parse() {
+                Ok(number) if number > 0 => Which::Number(number),
+                _ => return Err("not median, p99, worst, cold or a number from 1".to_owned()),
+            },
+        })
+    }
+}
+
+/// The formats of a metric's paths.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum WhyFormat {
+    /// Text for people.
+    #[default]
+    Text,
+    /// The format of another program.
+    Foreign(&'static PathFormat),
+}
+
+impl ValueEnum for WhyFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<WhyFormat>> = LazyLock::new(|| {
+            let foreign = export::PATHS.into_iter().map(WhyFormat::Foreign);
+            std::iter::once(WhyFormat::Text).chain(foreign).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            WhyFormat::Text => PossibleValue::new("table").help("Text for people"),
+            WhyFormat::Foreign(format) => {
+                let help = format!("{}; leaves out {}", format.about, format.leaves_out);
+                PossibleValue::new(format.name).help(help)
+            }
+        })
+    }
 }
 
 /// What the samples of a metric executed.
-pub(super) struct Followed {
-    pub run: Run,
-    pub trace: Trace,
-    pub samples: Samples,
+struct Followed {
+    target: String,
+    run: Run,
+    trace: Trace,
+    samples: Samples,
+    paths: Paths,
+    measured: Measured,
+}
+
+/// A path of a metric, ready to be shown.
+struct Chosen {
+    sampled: Sampled,
+    path: Vec<u32>,
+    calls: Vec<Call>,
 }
 
 /// Shows where the instructions of a metric go.
 pub(super) fn why(arguments: &Arguments) -> Outcome {
     let interrupt = interrupt()?;
+    let metric = &arguments.metric;
     let saved = arguments.file.as_deref().map(Saved::read).transpose()?;
-    let wanted = TraceOptions::default();
+    let wanted = TraceOptions {
+        text: arguments.insn,
+        ..TraceOptions::default()
+    };
     let followed = match &saved {
-        Some(saved) => follow_again(&arguments.metric, saved, wanted, &interrupt)?,
-        None => follow(arguments, wanted, &interrupt)?,
+        Some(saved) => follow_again(metric, saved, wanted.clone(), &interrupt)?,
+        None => follow(arguments, &arguments.on, wanted.clone(), &interrupt)?,
     };
     let Some(followed) = followed else {
         return Ok(exit::INTERRUPTED);
     };
-    let paths = followed.trace.paths(&followed.samples);
-    let text = report::why::table(
-        &arguments.metric,
-        &paths,
-        &followed.trace.functions,
-        &style(),
-    );
+    let base = match &arguments.against {
+        Some(base) => match follow(arguments, base, wanted, &interrupt)? {
+            Some(base) => Some(base),
+            None => return Ok(exit::INTERRUPTED),
+        },
+        None => None,
+    };
+    let text = match &base {
+        Some(base) => compared(arguments, base, &followed)?,
+        None => shown(arguments, &followed)?,
+    };
     print(text.as_bytes())
+}
+
+/// The text of one target.
+fn shown(arguments: &Arguments, followed: &Followed) -> Result<String, Failure> {
+    let chosen = followed.choose(arguments.path)?;
+    let tree = followed.tree(&arguments.metric, &chosen);
+    if let WhyFormat::Foreign(format) = arguments.format {
+        return Ok((format.write)(&tree));
+    }
+    if arguments.tree {
+        let view = View {
+            depth: arguments.depth,
+            only: arguments.only.clone(),
+            without: arguments.without.clone(),
+        };
+        return report::tree::render(&tree, &view, &style()).map_err(Failure::Usage);
+    }
+    let side = followed.side(&arguments.metric)?;
+    let entries = &followed.run.catalog;
+    let entry = entries
+        .iter()
+        .find(|entry| entry.metric == arguments.metric);
+    let why = Why {
+        between: entry.map_or("", |entry| entry.between.as_str()),
+        measured: &followed.measured,
+        side,
+        tree,
+        calls: missed_starts(&chosen.path, &followed.trace.sites),
+    };
+    Ok(report::why::table(&why, &style()))
+}
+
+/// The text of what differs between two targets.
+fn compared(arguments: &Arguments, base: &Followed, new: &Followed) -> Result<String, Failure> {
+    let metric = &arguments.metric;
+    let differ = || {
+        let chosen = [base.choose(arguments.path)?, new.choose(arguments.path)?];
+        Ok::<_, Failure>(chosen)
+    };
+    if let WhyFormat::Foreign(format) = arguments.format {
+        let write = format.difference.ok_or_else(|| {
+            Failure::Usage(format!("--format {} has no differences", format.name))
+        })?;
+        let [before, after] = differ()?;
+        return Ok(write(
+            &base.tree(metric, &before),
+            &new.tree(metric, &after),
+        ));
+    }
+    let difference = Difference::of(&base.side(metric)?, &new.side(metric)?)
+        .map_err(|why| Failure::Failed(why.to_string()))?;
+    let targets = [base.target.as_str(), new.target.as_str()];
+    Ok(report::why::difference(
+        metric,
+        targets,
+        &difference,
+        &style(),
+    ))
+}
+
+impl Followed {
+    fn side(&self, metric: &str) -> Result<Side<'_>, Failure> {
+        let replicate = self.run.metrics.iter().find(|one| one.id == metric);
+        let replicate = replicate.and_then(|metric| metric.replicates.first());
+        let replicate =
+            replicate.ok_or_else(|| Failure::Failed(format!("{metric} has no number")))?;
+        Ok(Side {
+            functions: &self.trace.functions,
+            paths: &self.paths,
+            samples: &replicate.histogram,
+            batch: replicate.batch,
+        })
+    }
+
+    /// The path that the user asked for.
+    fn choose(&self, which: Which) -> Result<Chosen, Failure> {
+        let mut sampled: Vec<&Sampled> = self.samples.sampled.iter().collect();
+        let total: u64 = sampled.iter().map(|one| one.samples).sum();
+        let at = |mut rank: u64, sampled: &[&Sampled]| {
+            let found = sampled.iter().find(|one| {
+                let is_here = rank < one.samples;
+                rank = rank.saturating_sub(one.samples);
+                is_here
+            });
+            found.map(|one| (*one).clone())
+        };
+        let chosen = match which {
+            Which::Cold => self.samples.cold.clone(),
+            Which::Number(number) => {
+                sampled.sort_by_key(|one| std::cmp::Reverse(one.samples));
+                sampled.get(number - 1).map(|one| (*one).clone())
+            }
+            Which::Median | Which::P99 | Which::Worst => {
+                sampled.sort_by_key(|one| one.instructions);
+                let rank = match which {
+                    Which::Median => total.saturating_sub(1) / 2,
+                    Which::P99 => (total * 99).div_ceil(100).saturating_sub(1),
+                    _ => total.saturating_sub(1),
+                };
+                at(rank, &sampled)
+            }
+        };
+        let sampled = chosen.ok_or_else(|| {
+            Failure::Usage(format!(
+                "there is no such path; there are {}",
+                sampled.len()
+            ))
+        })?;
+        let path = self.trace.path(&sampled).ok_or_else(|| {
+            Failure::Failed("the list of the emulator had no room for this path".to_owned())
+        })?;
+        Ok(Chosen {
+            calls: calls(&path, &self.trace.sites),
+            sampled,
+            path,
+        })
+    }
+
+    fn tree<'a>(&'a self, metric: &'a str, chosen: &'a Chosen) -> CallTree<'a> {
+        CallTree {
+            metric,
+            target: &self.target,
+            samples: chosen.sampled.samples,
+            all_samples: self.samples.sampled.iter().map(|one| one.samples).sum(),
+            batch: self.trace.batch(metric),
+            idle: chosen.sampled.idle,
+            calls: &chosen.calls,
+            functions: &self.trace.functions,
+            ..CallTree::default()
+        }
+    }
 }
 
 /// Records the paths of all metrics that the last session measured. Returns what has none, and why.
@@ -85,11 +338,11 @@ pub(super) fn record(tracer: &Tracer, recording: &mut Recording) -> Vec<String> 
     let Some(session) = run.sessions.len().checked_sub(1) else {
         return Vec::new();
     };
-    let (list, symbols) = match tracer.read() {
-        Ok(read) => read,
+    let seen = match tracer.read() {
+        Ok(seen) => seen,
         Err(why) => return vec![why],
     };
-    let trace = Trace::new(&run, session, &tracer.cases(), list, &symbols);
+    let trace = Trace::new(&run, session, &tracer.cases(), seen);
     let mut notices = Vec::new();
     let mut all = Vec::new();
     for one in &trace.metrics {
@@ -105,6 +358,7 @@ pub(super) fn record(tracer: &Tracer, recording: &mut Recording) -> Vec<String> 
 
 /// A saved run that is to be repeated.
 struct Saved {
+    file: String,
     run: Run,
     on: Spec,
     samples: u32,
@@ -133,6 +387,7 @@ impl Saved {
         let filters = Fact::value_in(&run.host, FILTERS).unwrap_or_default();
         let filters = filters.split_whitespace().map(str::to_owned).collect();
         Ok(Saved {
+            file: path.display().to_string(),
             run,
             on,
             samples,
@@ -144,18 +399,19 @@ impl Saved {
 /// Measures the metric alone and follows it; `None` if the user stopped that.
 fn follow(
     arguments: &Arguments,
+    on: &Spec,
     wanted: TraceOptions,
     interrupt: &Interrupt,
 ) -> Result<Option<Followed>, Failure> {
     let order = run::Arguments {
-        on: arguments.on.clone(),
+        on: on.clone(),
         effort: Effort {
             samples: arguments.samples,
             ..Effort::default()
         },
         ..run::Arguments::default()
     };
-    measure_followed(&arguments.metric, order, true, wanted, interrupt)
+    measure_followed(&arguments.metric, order, Measured::Alone, wanted, interrupt)
 }
 
 /// Repeats a saved run and follows the metric in it; `None` if the user stopped that.
@@ -174,7 +430,8 @@ fn follow_again(
         },
         ..run::Arguments::default()
     };
-    let followed = measure_followed(metric, order, false, wanted, interrupt)?;
+    let measured = Measured::AsIn(saved.file.clone());
+    let followed = measure_followed(metric, order, measured, wanted, interrupt)?;
     let Some(followed) = followed else {
         return Ok(None);
     };
@@ -196,7 +453,7 @@ fn distribution<'a>(run: &'a Run, metric: &str) -> Option<&'a Histogram> {
 fn measure_followed(
     metric: &str,
     mut order: run::Arguments,
-    alone: bool,
+    how: Measured,
     mut wanted: TraceOptions,
     interrupt: &Interrupt,
 ) -> Result<Option<Followed>, Failure> {
@@ -220,10 +477,9 @@ fn measure_followed(
         )));
     };
     let case = entry.case.clone();
-    let cases = if alone {
-        vec![case.clone()]
-    } else {
-        prepared.cases(&order.filters)
+    let cases = match how {
+        Measured::Alone => vec![case.clone()],
+        Measured::AsIn(_) => prepared.cases(&order.filters),
     };
     wanted.case = Some(case);
     let tracer = prepared.target.tracer.clone();
@@ -240,8 +496,8 @@ fn measure_followed(
     if measured.end == End::Interrupted {
         return Ok(None);
     }
-    let (list, symbols) = tracer.read().map_err(Failure::Failed)?;
-    let trace = Trace::new(&run, 0, &tracer.cases(), list, &symbols);
+    let seen = tracer.read().map_err(Failure::Failed)?;
+    let trace = Trace::new(&run, 0, &tracer.cases(), seen);
     let samples = match trace.metrics.iter().find(|one| one.metric == metric) {
         Some(found) => found
             .samples
@@ -250,9 +506,12 @@ fn measure_followed(
         None => return Err(Failure::Failed(no_number(&run, metric, &measured.notices))),
     };
     Ok(Some(Followed {
+        target: order.on.to_string(),
+        paths: trace.paths(&samples),
         run,
         trace,
         samples,
+        measured: how,
     }))
 }
 

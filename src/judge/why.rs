@@ -7,6 +7,7 @@
 //! changed and by how much, never why.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Write};
 
 use crate::base::number::{count, plural, Place};
 use crate::base::text::shell_word;
@@ -36,6 +37,15 @@ pub enum Unknown {
     Unrecorded,
     /// It has paths, but they cannot be used, for this reason (untrusted text).
     Unusable(String),
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unknown::Unrecorded => "the run has no paths",
+            Unknown::Unusable(reason) => reason,
+        })
+    }
 }
 
 impl<'a> Side<'a> {
@@ -171,7 +181,7 @@ impl Part {
     #[must_use]
     pub fn is_repetition(&self) -> bool {
         let once = |at: usize| self.instructions[at] - self.repeated[at];
-        once(0) == once(1) && self.difference() != 0.0
+        is_zero(once(1) - once(0)) && !is_zero(self.difference())
     }
 
     fn is_new(&self) -> bool {
@@ -238,7 +248,10 @@ impl Shift {
                 };
                 (new.or(base), part)
             })
-            .filter(|(_, part)| part.difference() != 0.0 || part.repeated[0] != part.repeated[1])
+            .filter(|(_, part)| {
+                let [base, new] = part.repeated;
+                !is_zero(part.difference()) || !is_zero(new - base)
+            })
             .collect();
         let moved = join_moves(&mut parts);
         let has_no_file = |is: fn(&Part) -> bool| {
@@ -279,7 +292,8 @@ impl Shift {
     }
 
     /// One line: the sum, then the greatest parts. `between` follows the sum if there is one part.
-    fn text(&self, between: &str) -> String {
+    #[must_use]
+    pub fn text(&self, between: &str) -> String {
         let sum = signed(self.difference());
         let items = self.items();
         let mut text = match &items[..] {
@@ -299,7 +313,8 @@ impl Shift {
                 if !rest.is_empty() {
                     let functions: usize = rest.iter().map(|item| item.functions).sum();
                     let sum: f64 = rest.iter().map(|item| item.sum).sum();
-                    text += &format!(", {} in {} others", signed(sum), count(functions as u64));
+                    let functions = count(functions as u64);
+                    let _ = write!(text, ", {} in {functions} others", signed(sum));
                 }
                 text
             }
@@ -307,12 +322,12 @@ impl Shift {
         let repeated = self.repeated[1] - self.repeated[0];
         if items.len() > 1 && self.is_repetition() {
             text += "; repetitions only";
-        } else if repeated != 0.0 && !self.is_repetition() {
+        } else if !is_zero(repeated) && !self.is_repetition() {
             let once = signed(self.difference() - repeated);
-            text += &format!("; {once} without repetitions");
+            let _ = write!(text, "; {once} without repetitions");
         }
         if !self.moved.is_empty() {
-            text += &format!("; moved within {}", listed(&self.moved));
+            let _ = write!(text, "; moved within {}", listed(&self.moved));
         }
         text
     }
@@ -382,10 +397,15 @@ fn alike(mut sizes: Vec<f64>) -> Option<Vec<f64>> {
     (most.len() >= FEWEST_ALIKE).then(|| most.to_vec())
 }
 
+/// Whether nothing differs: figures are quotients of whole numbers, with errors of rounding.
+fn is_zero(difference: f64) -> bool {
+    difference.abs() < 1e-9
+}
+
 /// A difference with its sign: `+8,237`, `-2,096.5`, `0`.
 fn signed(value: f64) -> String {
     match value {
-        0.0 => "0".to_owned(),
+        none if is_zero(none) => "0".to_owned(),
         value if value < 0.0 => format!("-{}", unsigned(-value)),
         value => format!("+{}", unsigned(value)),
     }
@@ -445,14 +465,14 @@ fn join_moves(parts: &mut Vec<(Option<String>, Part)>) -> Vec<String> {
         let of = |(of, _): &(Option<String>, Part)| of.as_deref() == Some(&file);
         let inside: Vec<&Part> = parts.iter().filter(|one| of(one)).map(|(_, p)| p).collect();
         let is_move = |sign: f64| {
-            let one_sided = |part: &&Part| {
+            let one_sided = |part: &Part| {
                 if sign > 0.0 {
                     part.is_new()
                 } else {
                     part.is_gone()
                 }
             };
-            inside.iter().any(|part| one_sided(&part))
+            inside.iter().any(|part| one_sided(part))
                 && inside.iter().any(|part| part.difference() * sign < 0.0)
         };
         if !is_move(1.0) && !is_move(-1.0) {
@@ -469,7 +489,7 @@ fn join_moves(parts: &mut Vec<(Option<String>, Part)>) -> Vec<String> {
             repeated: sum(|part| part.repeated),
         };
         parts.retain(|one| !of(one));
-        if part.difference() == 0.0 {
+        if is_zero(part.difference()) {
             moved.push(file);
         } else {
             parts.push((Some(file), part));
@@ -499,10 +519,8 @@ impl Difference {
     pub fn of(base: &Side, new: &Side) -> Result<Self, Unknown> {
         let both =
             |from: Option<&Mode>, to: Option<&Mode>| Some(Shift::of([base, new], [from?, to?]));
-        let median = both(base.median(), new.median()).ok_or_else(|| {
-            let why = "the path of a median sample is not kept apart from rarer ones";
-            Unknown::Unusable(why.to_owned())
-        })?;
+        let median = both(base.median(), new.median());
+        let median = median.ok_or_else(|| Unknown::Unusable(NOT_APART.to_owned()))?;
         Ok(Difference {
             median,
             p99: both(base.p99(), new.p99()),
@@ -514,7 +532,7 @@ impl Difference {
     ///
     /// # Errors
     ///
-    /// A run has no paths of it, or they are not those of its median.
+    /// A run has no paths of it, or its median is another one than that of the session with paths.
     pub fn between(base: &Run, new: &Run, metric: &str, change: f64) -> Result<Self, Unknown> {
         let difference = Difference::of(&Side::of(base, metric)?, &Side::of(new, metric)?)?;
         // The median lies between two samples where these differ.
@@ -540,6 +558,63 @@ impl Difference {
         });
         changed.unwrap_or_else(|| "the same paths, by other numbers of samples".to_owned())
     }
+}
+
+/// Why a median sample has no path.
+pub const NOT_APART: &str = "the path of a median sample is not kept apart from rarer ones";
+
+/// Where a metric changed, in one line. `None` if its runs have no paths.
+#[must_use]
+pub fn line(why: &Result<Difference, Unknown>) -> Option<String> {
+    match why {
+        Ok(difference) => Some(difference.text()),
+        Err(Unknown::Unusable(reason)) => Some(format!("unknown where: {reason}")),
+        Err(Unknown::Unrecorded) => None,
+    }
+}
+
+/// What reports add if a difference has functions that [may be moves](Shift::may_be_moves).
+pub const MOVES: &str = "(new), (gone): without the names of source files, a function that was \
+    inlined or renamed looks like this";
+
+/// The command that measures the target of a run again and keeps the paths, with other counts than
+/// instructions if `counts` says so. `None` if the run does not come from a described target.
+#[must_use]
+pub fn recording(run: &Run, counts: Counts) -> Option<String> {
+    let target = shell_word(Fact::value_in(&run.host, "target")?);
+    let counts = match counts {
+        Counts::All => " --counts",
+        Counts::Instructions => "",
+    };
+    Some(format!("kernmark run --on {target} --why{counts}"))
+}
+
+/// What a run with paths counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// Only instructions.
+    Instructions,
+    /// Everything that is counted.
+    All,
+}
+
+/// How to find out where `changes` metrics changed, of which the greatest is `metric` (untrusted
+/// text). `None` if no command does.
+#[must_use]
+pub fn in_words(changes: usize, metric: &str, base: &Run, new: &Run) -> Option<String> {
+    let command = command(metric, base, new)?;
+    let what = if changes == 1 {
+        format!("Where it changed is unknown: a run has no paths. `{command}` finds out")
+    } else {
+        let changes = count(changes as u64);
+        format!(
+            "Where {changes} metrics changed is unknown: a run has no paths. For the greatest change, \
+             `{command}` finds out"
+        )
+    };
+    Some(format!(
+        "{what}; `kernmark run --why` keeps the paths of all metrics."
+    ))
 }
 
 /// The command that finds out where a metric changed between two runs: that which measures both

@@ -1,37 +1,321 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The report of `kernmark why`: what the samples of a metric executed, by function.
+//! The report of `kernmark why`: what the samples of a metric executed, by function, by path, and
+//! what changed.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::style::Style;
+use super::style::{write_labelled, Ink, Style};
+use crate::base::number::{count, plural};
 use crate::base::text::plain;
-use crate::stream::paths::{Function, Paths};
+use crate::judge::why::{Difference, Part, Shift, Side};
+use crate::stream::paths::{Mode, UNKNOWN};
+use crate::trace::calls::Call;
+use crate::trace::tree::CallTree;
 
-/// The functions of the most frequent path, and all paths.
+/// How the samples were measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// Nothing but the case of the metric.
+    Alone,
+    /// As in this saved run.
+    AsIn(String),
+}
+
+/// What is known of a metric.
+#[derive(Clone, Debug)]
+pub struct Why<'a> {
+    /// What lies between its stamps.
+    pub between: &'a str,
+    /// How it was measured.
+    pub measured: &'a Measured,
+    /// All paths.
+    pub side: Side<'a>,
+    /// The path that is shown.
+    pub tree: CallTree<'a>,
+    /// Calls on that path, and how many of them reach the middle of a function.
+    pub calls: (u64, u64),
+}
+
+/// Functions with fewer instructions than this share of all are one line, if there are many.
+const LEAST_SHARE: u64 = 200;
+/// As many functions are always shown.
+const ALWAYS: usize = 40;
+/// Paths that are shown.
+const PATHS: usize = 12;
+
+/// The functions of a path, its stretches between switches of stacks, and all paths.
 #[must_use]
-pub fn table(metric: &str, paths: &Paths, functions: &[Function], _style: &Style) -> String {
+pub fn table(why: &Why, style: &Style) -> String {
     let mut out = String::new();
-    let samples: u64 = paths.modes.iter().map(|mode| mode.samples).sum();
-    let Some(main) = paths.modes.first() else {
-        return out;
+    head(&mut out, why, style);
+    functions(&mut out, why, style);
+    stretches(&mut out, &why.tree, style);
+    paths(&mut out, &why.side, style);
+    out
+}
+
+fn title(out: &mut String, text: &str, style: &Style) {
+    let _ = writeln!(out, "\n{}", style.paint(Ink::Bold, text));
+}
+
+fn head(out: &mut String, why: &Why, style: &Style) {
+    let tree = &why.tree;
+    out.push_str(&style.paint(Ink::Bold, &plain(tree.metric)));
+    let _ = writeln!(out, " on {}", plain(tree.target));
+    write_labelled(out, "between", why.between, *style);
+    write_labelled(out, "shown", &tree.sentence(), *style);
+    let how = match why.measured {
+        Measured::Alone => {
+            "alone: what ran before a metric can change its path; `kernmark why METRIC \
+             FILE` repeats a saved run"
+                .to_owned()
+        }
+        Measured::AsIn(file) => format!("as in {file}, with the same distribution"),
     };
-    let _ = writeln!(
+    write_labelled(out, "measured", &how, *style);
+    let idle = tree.idle > 0;
+    write_labelled(
         out,
-        "{}: {} instructions in {} of {} samples\n",
-        plain(metric),
-        main.instructions(),
-        main.samples,
-        samples + paths.others.samples
+        "proof",
+        if idle {
+            "no sample executed more instructions than the value that the clock gave; the rest is \
+             time in which the processor waited"
+        } else {
+            "in every sample, the sum of the functions is the value that the clock gave"
+        },
+        *style,
     );
-    let mut counted: Vec<_> = main.functions.iter().collect();
-    counted
-        .sort_by_key(|(function, count)| (std::cmp::Reverse(**count), &functions[**function].name));
-    for (function, count) in counted {
-        let _ = writeln!(out, "{count:>8}  {}", plain(&functions[*function].name));
+    let (calls, missed) = why.calls;
+    if missed > 0 {
+        let text = format!(
+            "{missed} of {} reach the middle of a function: the table of symbols may be wrong; sums \
+             by address hold",
+            plural(calls, "call")
+        );
+        write_labelled(out, "symbols", &text, *style);
     }
-    for mode in &paths.modes {
-        let _ = writeln!(out, "{} x {}", mode.samples, mode.instructions());
+    let functions = tree.functions;
+    let unknown = why.side.paths.modes.first().map_or(0, |mode| {
+        let unknown = |index: &&usize| functions[**index].program == UNKNOWN;
+        let indices = mode.functions.keys().filter(unknown);
+        indices.map(|index| mode.functions[index]).sum()
+    });
+    if unknown > 0 {
+        let text = format!(
+            "{} at addresses that no symbol has",
+            plural(unknown, "instruction")
+        );
+        write_labelled(out, "unknown", &text, *style);
+    }
+}
+
+/// Instructions of each function on a path: its own, and with those of what it called.
+fn sums(tree: &CallTree) -> BTreeMap<usize, [u64; 2]> {
+    fn add(
+        tree: &CallTree,
+        call: &Call,
+        open: &mut Vec<usize>,
+        sums: &mut BTreeMap<usize, [u64; 2]>,
+    ) {
+        let own = tree.own(call).instructions;
+        let is_outermost = !open.contains(&call.function);
+        let all = if is_outermost {
+            tree.inclusive(call).instructions
+        } else {
+            0
+        };
+        let sum = sums.entry(call.function).or_default();
+        sum[0] += own;
+        sum[1] += all;
+        open.push(call.function);
+        for called in &call.calls {
+            // What runs on another stack was not called.
+            if called.entry != crate::trace::calls::Entry::Switched {
+                add(tree, called, open, sums);
+            }
+        }
+        open.pop();
+    }
+    let mut sums = BTreeMap::new();
+    for root in tree.stacks().into_iter().flatten() {
+        add(tree, root, &mut Vec::new(), &mut sums);
+    }
+    sums
+}
+
+fn functions(out: &mut String, why: &Why, style: &Style) {
+    let tree = &why.tree;
+    let sums = sums(tree);
+    let total: u64 = sums.values().map(|[own, _]| own).sum();
+    let mut rows: Vec<_> = sums.into_iter().collect();
+    let name = |index: usize| &tree.functions[index].name;
+    rows.sort_by(|(a, one), (b, other)| other[0].cmp(&one[0]).then_with(|| name(*a).cmp(name(*b))));
+    title(out, "functions", style);
+    let _ = writeln!(out, "{:>10}  {:>12}  function", "self", "with callees");
+    let shown = rows
+        .iter()
+        .position(|(_, [own, _])| own * LEAST_SHARE < total)
+        .map_or(rows.len(), |small| small.max(ALWAYS.min(rows.len())));
+    for (function, [own, all]) in &rows[..shown] {
+        let _ = writeln!(
+            out,
+            "{:>10}  {:>12}  {}",
+            count(*own),
+            count(*all),
+            plain(name(*function))
+        );
+    }
+    let rest = &rows[shown..];
+    if !rest.is_empty() {
+        let own: u64 = rest.iter().map(|(_, [own, _])| own).sum();
+        let _ = writeln!(
+            out,
+            "{:>10}  {:>12}  {} with less than {} each",
+            count(own),
+            "",
+            plural(rest.len() as u64, "function"),
+            count(total / LEAST_SHARE + 1)
+        );
+    }
+    let _ = writeln!(out, "{:>10}  {:>12}  sum", count(total), "");
+    let repeated: u64 = why
+        .side
+        .paths
+        .modes
+        .iter()
+        .find(|mode| mode.instructions() == total)
+        .map_or(0, Mode::repetitions);
+    if repeated > 0 {
+        let _ = writeln!(
+            out,
+            "{:>10}  {:>12}  of them only repeat a string instruction, which the emulator counts one \
+             by one",
+            count(repeated),
+            ""
+        );
+    }
+}
+
+fn stretches(out: &mut String, tree: &CallTree, style: &Style) {
+    let stretches = tree.stretches();
+    let switches = stretches.iter().filter(|one| one.switch.is_some()).count();
+    if switches == 0 {
+        return;
+    }
+    title(out, "parts", style);
+    for (place, stretch) in stretches.iter().enumerate() {
+        let what = match stretch.switch {
+            Some(function) => format!("switch by {}", plain(&tree.functions[function].name)),
+            None if place == 0 => "entry, until the switch".to_owned(),
+            None if place + 1 == stretches.len() => "exit, after the switch".to_owned(),
+            None => "between two switches".to_owned(),
+        };
+        let _ = writeln!(out, "{:>10}  {what}", count(stretch.places.len() as u64));
+    }
+}
+
+fn paths(out: &mut String, side: &Side, style: &Style) {
+    let lines = side.modes();
+    if lines.len() < 2 {
+        return;
+    }
+    title(out, "paths: samples x instructions", style);
+    for line in lines.iter().take(PATHS) {
+        let _ = writeln!(out, "  {}", plain(line));
+    }
+    if lines.len() > PATHS {
+        let _ = writeln!(out, "  {} more paths", lines.len() - PATHS);
+    }
+    for (name, mode) in [("p99", side.p99()), ("worst", side.worst())] {
+        let shift = mode.and_then(|mode| side.from_main(mode));
+        let Some(shift) = shift.filter(|shift| !shift.is_none()) else {
+            continue;
+        };
+        let added: f64 = shift.difference();
+        let parts: Vec<&Part> = shift.parts.iter().take(6).collect();
+        let listed: Vec<String> = parts
+            .iter()
+            .map(|part| {
+                let share = part.difference() / added * 100.0;
+                format!("{} {share:.0} %", plain(&part.name))
+            })
+            .collect();
+        let text = format!("of the {added:+.0} to the main path: {}", listed.join(", "));
+        write_labelled(out, name, &text, *style);
+    }
+}
+
+/// What changed from one target to another, by function.
+#[must_use]
+pub fn difference(
+    metric: &str,
+    [base, new]: [&str; 2],
+    difference: &Difference,
+    style: &Style,
+) -> String {
+    let mut out = String::new();
+    out.push_str(&style.paint(Ink::Bold, &plain(metric)));
+    out.push('\n');
+    let shift = &difference.median;
+    let [before, after] = shift.instructions;
+    write_labelled(
+        &mut out,
+        "base",
+        &format!("{base}: {}", shown(before)),
+        *style,
+    );
+    write_labelled(&mut out, "new", &format!("{new}: {}", shown(after)), *style);
+    write_labelled(&mut out, "change", &difference.text(), *style);
+    if !shift.parts.is_empty() {
+        title(
+            &mut out,
+            "functions of the median samples, per operation",
+            style,
+        );
+        let _ = writeln!(
+            out,
+            "{:>12}  {:>10}  {:>10}  function",
+            "change", "base", "new"
+        );
+    }
+    for part in &shift.parts {
+        let [before, after] = part.instructions;
+        let note = match (before, after) {
+            _ if part.is_repetition() => ", repetitions only",
+            (b, _) if b <= 0.0 => ", new",
+            (_, a) if a <= 0.0 => ", gone",
+            _ => "",
+        };
+        let _ = writeln!(
+            out,
+            "{:>12}  {:>10}  {:>10}  {}{note}",
+            signed(part.difference()),
+            shown(before),
+            shown(after),
+            plain(&part.name)
+        );
+    }
+    let tails = [("p99", &difference.p99), ("worst", &difference.worst)];
+    for (name, tail) in tails {
+        let differs = |other: &&Shift| !other.is_none() && other.text(": ") != shift.text(": ");
+        if let Some(shift) = tail.as_ref().filter(differs) {
+            write_labelled(&mut out, name, &shift.text(": "), *style);
+        }
     }
     out
+}
+
+fn shown(value: f64) -> String {
+    if value.fract() == 0.0 {
+        count(value as u64)
+    } else {
+        format!("{value:.1}")
+    }
+}
+
+fn signed(value: f64) -> String {
+    let sign = if value < 0.0 { '-' } else { '+' };
+    format!("{sign}{}", shown(value.abs()))
 }

@@ -17,6 +17,7 @@ use crate::base::interrupt::Interrupt;
 use crate::trace::image::Image;
 use crate::trace::list::List;
 use crate::trace::symbols::{of_kallsyms, Symbols};
+use crate::trace::Seen;
 
 /// What to follow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -136,7 +137,7 @@ impl Tracer {
     /// # Errors
     ///
     /// The emulator did not write the list or did not finish it.
-    pub fn read(&self) -> Result<(List, Symbols), String> {
+    pub fn read(&self) -> Result<Seen, String> {
         let path = self.folder.path().join("list");
         let in_context = |why: String| format!("the trace of the emulator: {why}");
         let file = File::open(path).map_err(|error| in_context(error.to_string()))?;
@@ -164,6 +165,11 @@ impl Tracer {
             })?;
             symbols.extend(of_kallsyms(&String::from_utf8_lossy(&text)));
         }
-        Ok((list, Symbols::new(symbols)))
+        let set = self.images.first().map(|image| image.set);
+        Ok(Seen {
+            list,
+            symbols: Symbols::new(symbols),
+            set: set.ok_or_else(|| in_context("it has no program".to_owned()))?,
+        })
     }
 }

@@ -10,6 +10,7 @@ use object::{
     SymbolKind,
 };
 
+use super::instruction::Set;
 use super::symbols::Symbol;
 
 /// The sections of marks, and what the emulator's plugin calls their marks.
@@ -36,8 +37,8 @@ struct Mark {
 pub struct Image {
     /// The name of its file.
     pub name: String,
-    /// Its processor.
-    pub architecture: Architecture,
+    /// Its instruction set.
+    pub set: Set,
     /// Its functions: addresses, or offsets in the text of a module.
     pub symbols: Vec<Symbol>,
     /// The text of a module, without the bytes that the loader changes. `None` if it is a program
@@ -63,7 +64,12 @@ impl Image {
         };
         let mut image = Image {
             name: name.to_owned(),
-            architecture: file.architecture(),
+            set: set(&file).ok_or_else(|| {
+                format!(
+                    "{name}: the instruction set {:?} is not known",
+                    file.architecture()
+                )
+            })?,
             symbols: symbols(&file, name),
             module_text: text,
             marks: Vec::new(),
@@ -130,6 +136,19 @@ impl Image {
         }
         text
     }
+}
+
+fn set(file: &object::File) -> Option<Set> {
+    Some(match file.architecture() {
+        // Only M-profile has exact targets.
+        Architecture::Arm => Set::Thumb,
+        Architecture::Aarch64 => Set::AArch64,
+        Architecture::Riscv32 => Set::RiscV32,
+        Architecture::Riscv64 => Set::RiscV64,
+        Architecture::I386 => Set::X86,
+        Architecture::X86_64 => Set::X86_64,
+        _ => return None,
+    })
 }
 
 /// The addresses in a section of marks; those of a module as offsets in its text.

@@ -18,8 +18,10 @@ pub mod tree;
 
 use std::collections::HashMap;
 
+use self::calls::{switches_stacks, Site};
+use self::instruction::{Instruction, Kinds, Set};
 use self::list::List;
-use self::spans::Samples;
+use self::spans::{Sampled, Samples};
 use self::symbols::Symbols;
 use crate::stream::paths::{Function, Mode, Paths, MODES};
 use crate::stream::run::{Outcome, Run};
@@ -35,6 +37,17 @@ pub struct Traced {
     pub samples: Result<Samples, String>,
 }
 
+/// What an emulator wrote of a session, and what is needed to read it.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// The list of paths.
+    pub list: List,
+    /// The functions of everything that ran.
+    pub symbols: Symbols,
+    /// The processor's instruction set.
+    pub set: Set,
+}
+
 /// What a session executed.
 #[derive(Clone, Debug)]
 pub struct Trace {
@@ -44,15 +57,18 @@ pub struct Trace {
     pub functions: Vec<Function>,
     /// The metrics that were followed and have a number.
     pub metrics: Vec<Traced>,
-    /// The function of each instruction, by its number.
-    function_of: HashMap<u32, usize>,
+    /// The instructions of all paths, with their functions.
+    pub sites: Vec<Site>,
+    /// The place of each instruction in `sites`, by its number.
+    places: Vec<u32>,
 }
 
 impl Trace {
-    /// What a session of a run executed, by its list. `cases` are the cases that it was asked to
-    /// measure, in order.
+    /// What a session of a run executed. `cases` are the cases that it was asked to measure, in
+    /// order.
     #[must_use]
-    pub fn new(run: &Run, session: usize, cases: &[String], list: List, symbols: &Symbols) -> Self {
+    pub fn new(run: &Run, session: usize, cases: &[String], seen: Seen) -> Self {
+        let list = seen.list;
         let mut metrics = Vec::new();
         for case in &list.cases {
             let Some(id) = cases.get(case.number) else {
@@ -77,69 +93,66 @@ impl Trace {
         }
         let mut trace = Trace {
             functions: Vec::new(),
-            function_of: HashMap::new(),
+            sites: Vec::new(),
+            places: Vec::new(),
             metrics,
             list,
         };
-        trace.name_functions(symbols);
+        trace.place_instructions(&seen.symbols, seen.set);
         trace
     }
 
-    fn name_functions(&mut self, symbols: &Symbols) {
-        let mut numbers: Vec<(&u32, u64)> = self
-            .list
-            .instructions
-            .iter()
-            .map(|(number, instruction)| (number, instruction.address))
-            .collect();
-        numbers.sort_unstable_by_key(|(_, address)| *address);
+    /// Finds the function of each instruction.
+    fn place_instructions(&mut self, symbols: &Symbols, set: Set) {
+        let mut all: Vec<_> = self.list.instructions.iter().collect();
+        all.sort_unstable_by_key(|(number, instruction)| (instruction.address, **number));
+        let most = all.iter().map(|(number, _)| **number as usize + 1).max();
+        self.places = vec![u32::MAX; most.unwrap_or(0)];
         let mut known: HashMap<Function, usize> = HashMap::new();
-        for (number, address) in numbers {
-            let function = match symbols.find(address) {
+        for (number, instruction) in all {
+            let symbol = symbols.find(instruction.address);
+            let function = match symbol {
                 Some(symbol) => Function::from(symbol),
-                None => Function::unknown(address),
+                None => Function::unknown(instruction.address),
             };
+            let start = symbol.map_or(instruction.address, |symbol| symbol.address);
+            let switches = switches_stacks(&function.name);
             let next = self.functions.len();
-            let index = *known.entry(function).or_insert_with_key(|function| {
+            let function = *known.entry(function).or_insert_with_key(|function| {
                 self.functions.push(function.clone());
                 next
             });
-            self.function_of.insert(*number, index);
+            self.places[*number as usize] = self.sites.len() as u32;
+            self.sites.push(Site {
+                instruction: Instruction::new(set, instruction.address, &instruction.bytes),
+                function,
+                start,
+                switches,
+            });
         }
     }
 
-    /// The function of an instruction: an index into [`Trace::functions`].
+    /// Operations in a sample of a metric; 1 if it was not followed.
     #[must_use]
-    pub fn function(&self, instruction: u32) -> Option<usize> {
-        self.function_of.get(&instruction).copied()
+    pub fn batch(&self, metric: &str) -> u64 {
+        let found = self.metrics.iter().find(|one| one.metric == metric);
+        found.map_or(1, |one| one.batch)
     }
 
-    /// The numbers of the instructions of a path, which lies between two stamps. `None` if the list
-    /// had no room for them.
+    /// The instructions of a path between two stamps, in the order of execution: indices into
+    /// [`Trace::sites`]. `None` if the list had no room for them.
     #[must_use]
-    pub fn instructions(&self, path: &[usize]) -> Option<Vec<u32>> {
-        let mut all = Vec::new();
-        for piece in path {
-            all.extend(self.list.paths.get(*piece)?.instructions()?);
+    pub fn path(&self, sampled: &Sampled) -> Option<Vec<u32>> {
+        let mut path = Vec::with_capacity(sampled.instructions as usize);
+        for piece in &sampled.path {
+            let numbers = self.list.paths.get(*piece)?.instructions()?;
+            for number in numbers {
+                let place = self.places.get(number as usize).copied();
+                path.push(place.filter(|place| *place != u32::MAX)?);
+            }
         }
-        Some(all)
+        Some(path)
     }
-
-    /// Whether an instruction is an x86 string instruction with a prefix that repeats it.
-    fn repeats(&self, instruction: u32) -> bool {
-        let bytes = self.list.instruction(instruction);
-        let bytes = bytes.map_or(&[][..], |instruction| &instruction.bytes);
-        let prefixes = bytes
-            .iter()
-            .take_while(|byte| matches!(byte, 0x66 | 0x67 | 0xf2 | 0xf3 | 0x40..=0x4f));
-        let at = prefixes.clone().count();
-        let has_prefix = bytes[..at].iter().any(|byte| matches!(byte, 0xf2 | 0xf3));
-        let is_string = bytes
-            .get(at)
-            .is_some_and(|byte| matches!(byte, 0x6c..=0x6f | 0xa4..=0xa7 | 0xaa..=0xaf));
-        has_prefix && is_string
-    }
-
     /// The paths of a metric, counted by function.
     #[must_use]
     pub fn paths(&self, samples: &Samples) -> Paths {
@@ -159,30 +172,25 @@ impl Trace {
 
     /// One path, counted by function.
     #[must_use]
-    pub fn mode(&self, sampled: &spans::Sampled) -> Mode {
+    pub fn mode(&self, sampled: &Sampled) -> Mode {
         let mut mode = Mode {
             samples: sampled.samples,
             idle: sampled.idle,
             ..Mode::default()
         };
-        let mut counts: HashMap<usize, u64> = HashMap::new();
-        for piece in &sampled.path {
-            let mut last = None;
-            let Some(instructions) = self.list.paths[*piece].instructions() else {
-                continue;
-            };
-            for instruction in instructions {
-                let Some(function) = self.function(instruction) else {
-                    continue;
-                };
-                *counts.entry(function).or_default() += 1;
-                if last == Some(instruction) && self.repeats(instruction) {
-                    *mode.repeated.entry(function).or_default() += 1;
-                }
-                last = Some(instruction);
+        let mut last = None;
+        let mut counts = vec![0; self.functions.len()];
+        for place in self.path(sampled).unwrap_or_default() {
+            let site = &self.sites[place as usize];
+            counts[site.function] += 1;
+            if last == Some(place) && site.instruction.kinds.has(Kinds::REPEATING) {
+                *mode.repeated.entry(site.function).or_default() += 1;
             }
+            last = Some(place);
         }
-        mode.functions.extend(counts);
+        let counts = counts.into_iter().enumerate();
+        mode.functions
+            .extend(counts.filter(|(_, count)| *count > 0));
         mode
     }
 }

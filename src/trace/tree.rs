@@ -58,7 +58,72 @@ pub enum Part<'a> {
     Away(Range<usize>),
 }
 
+/// A stretch of a path with a switch of stacks, or between two of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The part of the path.
+    pub places: Range<usize>,
+    /// The function that switches; `None` between two switches.
+    pub switch: Option<usize>,
+}
+
 impl<'a> CallTree<'a> {
+    /// The path as what lies before the first switch of stacks, the switch, and what comes after. A
+    /// switch is the call that is left on one stack and gone on with on another, or the interrupt
+    /// that ends on another, with all that it calls.
+    #[must_use]
+    pub fn stretches(&self) -> Vec<Stretch> {
+        let stacks = self.stacks();
+        let mut own: Vec<Own> = Vec::new();
+        for (number, stack) in stacks.iter().enumerate() {
+            for root in stack {
+                add_own(root, number, None, &mut own);
+            }
+        }
+        own.sort_by_key(|one| one.range.start);
+        let end = own.last().map_or(0, |one| one.range.end);
+        let mut stretches: Vec<Stretch> = Vec::new();
+        let mut from = 0;
+        for pair in own.windows(2) {
+            let [old, new] = pair else { continue };
+            if old.stack == new.stack || new.range.start < from {
+                continue;
+            }
+            let (left, until) = if old.call.function == new.call.function {
+                let whole = extent(new.call);
+                let stay = own
+                    .iter()
+                    .skip_while(|one| one.range.start < new.range.start)
+                    .take_while(|one| one.stack == new.stack && one.range.start < whole.end);
+                (
+                    old.call,
+                    stay.last().map_or(new.range.end, |one| one.range.end),
+                )
+            } else {
+                (old.interrupt.unwrap_or(old.call), new.range.start)
+            };
+            let start = extent(left).start.max(from);
+            if from < start {
+                stretches.push(Stretch {
+                    places: from..start,
+                    switch: None,
+                });
+            }
+            stretches.push(Stretch {
+                places: start..until,
+                switch: Some(left.function),
+            });
+            from = until;
+        }
+        if from < end {
+            stretches.push(Stretch {
+                places: from..end,
+                switch: None,
+            });
+        }
+        stretches
+    }
+
     /// The outermost calls of each stack. The stack that executed first comes first.
     ///
     /// A switch begins a stack. What was merely returned to belongs to the stack that executed the
@@ -220,6 +285,30 @@ fn add_switched<'a>(call: &'a Call, found: &mut Vec<&'a Call>) {
             found.push(called);
         }
         add_switched(called, found);
+    }
+}
+
+/// Instructions that follow each other in one call.
+struct Own<'a> {
+    range: Range<usize>,
+    stack: usize,
+    call: &'a Call,
+    /// The innermost interrupt around them.
+    interrupt: Option<&'a Call>,
+}
+
+/// Adds the own instructions of a call and of what it called on its stack.
+fn add_own<'a>(call: &'a Call, stack: usize, interrupt: Option<&'a Call>, own: &mut Vec<Own<'a>>) {
+    let is_interrupt = call.entry == Entry::Interrupted;
+    let interrupt = if is_interrupt { Some(call) } else { interrupt };
+    own.extend(call.own.iter().map(|range| Own {
+        range: range.clone(),
+        stack,
+        call,
+        interrupt,
+    }));
+    for called in on_stack(call) {
+        add_own(called, stack, interrupt, own);
     }
 }
 
