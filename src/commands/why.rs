@@ -31,7 +31,8 @@ use crate::stream::paths::Paths;
 use crate::stream::run::{Fact, Run, FILTERS};
 use crate::target::spec::Spec;
 use crate::target::tracer::{TraceOptions, Tracer};
-use crate::trace::calls::{calls, missed_starts, Call};
+use crate::trace::calls::{calls, missed_starts, Call, Counts};
+use crate::trace::counts::{code_lines, misses, Geometry};
 use crate::trace::spans::{Sampled, Samples};
 use crate::trace::tree::CallTree;
 use crate::trace::Trace;
@@ -67,6 +68,16 @@ pub struct Arguments {
     #[arg(long, value_name = "WHICH", default_value = "median")]
     pub path: Which,
 
+    /// Also count loads, stores, accesses to devices, taken branches, privileged, serialising and
+    /// atomic instructions, and the 64-byte lines of code and data that a sample touches
+    #[arg(long)]
+    pub counts: bool,
+
+    /// With --counts: also the misses of a cold cache for code and one for data of SIZE bytes with
+    /// WAYS ways and lines of LINE bytes, such as 32768,8,64
+    #[arg(long, value_name = "SIZE,WAYS,LINE", value_parser = geometry, requires = "counts")]
+    pub cache: Option<Geometry>,
+
     /// Show the calls in the order of execution
     #[arg(long)]
     pub tree: bool,
@@ -90,6 +101,15 @@ pub struct Arguments {
     /// How to print the result
     #[arg(long, value_enum, default_value_t)]
     pub format: WhyFormat,
+}
+
+/// Parses the shape of a cache: its size, its ways and the length of a line.
+fn geometry(text: &str) -> Result<Geometry, String> {
+    let numbers: Option<Vec<u64>> = text.split(',').map(|number| number.parse().ok()).collect();
+    match numbers.as_deref() {
+        Some(&[size, ways, line]) => Geometry::new(size, ways, line),
+        _ => Err("not three numbers: the size, the ways and the length of a line".to_owned()),
+    }
 }
 
 /// Which path of a metric to show.
@@ -169,6 +189,8 @@ struct Chosen {
     sampled: Sampled,
     path: Vec<u32>,
     calls: Vec<Call>,
+    /// What each place of the path did; empty if it was not counted.
+    each: Vec<Counts>,
 }
 
 /// Shows where the instructions of a metric go.
@@ -178,6 +200,7 @@ pub(super) fn why(arguments: &Arguments) -> Outcome {
     let saved = arguments.file.as_deref().map(Saved::read).transpose()?;
     let wanted = TraceOptions {
         text: arguments.insn,
+        counts: arguments.counts,
         ..TraceOptions::default()
     };
     let followed = match &saved {
@@ -227,6 +250,7 @@ fn shown(arguments: &Arguments, followed: &Followed) -> Result<String, Failure> 
         side,
         tree,
         calls: missed_starts(&chosen.path, &followed.trace.sites),
+        counts: followed.counts(&chosen, arguments.cache),
     };
     Ok(report::why::table(&why, &style()))
 }
@@ -310,11 +334,44 @@ impl Followed {
         let path = self.trace.path(&sampled).ok_or_else(|| {
             Failure::Failed("the list of the emulator had no room for this path".to_owned())
         })?;
+        let each = if self.trace.has_counts {
+            self.trace.each(&sampled, &path)
+        } else {
+            Vec::new()
+        };
         Ok(Chosen {
+            each,
             calls: calls(&path, &self.trace.sites),
             sampled,
             path,
         })
+    }
+
+    /// What was counted of a path, by name.
+    fn counts(&self, chosen: &Chosen, cache: Option<Geometry>) -> Vec<(String, u64)> {
+        if !self.trace.has_counts {
+            return Vec::new();
+        }
+        let counts = self.trace.counts(&chosen.sampled, &chosen.path);
+        let counts = counts.into_iter();
+        let mut counts: Vec<(String, u64)> = counts
+            .map(|(count, number)| (count.about().to_owned(), number))
+            .collect();
+        if let Some(cache) = cache {
+            let code = code_lines(&chosen.path, &self.trace.sites);
+            let data = self.trace.data_lines(&chosen.sampled);
+            counts.extend([
+                (
+                    "misses of a cold cache for code".to_owned(),
+                    misses(cache, code),
+                ),
+                (
+                    "misses of a cold cache for data".to_owned(),
+                    misses(cache, data),
+                ),
+            ]);
+        }
+        counts
     }
 
     fn tree<'a>(&'a self, metric: &'a str, chosen: &'a Chosen) -> CallTree<'a> {
@@ -327,6 +384,7 @@ impl Followed {
             idle: chosen.sampled.idle,
             calls: &chosen.calls,
             functions: &self.trace.functions,
+            counts: &chosen.each,
             ..CallTree::default()
         }
     }

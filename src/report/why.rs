@@ -11,7 +11,7 @@ use crate::base::number::{count, plural};
 use crate::base::text::plain;
 use crate::judge::why::{Difference, Part, Shift, Side};
 use crate::stream::paths::{Mode, UNKNOWN};
-use crate::trace::calls::Call;
+use crate::trace::calls::{Call, Counts, Entry};
 use crate::trace::tree::CallTree;
 
 /// How the samples were measured.
@@ -36,6 +36,8 @@ pub struct Why<'a> {
     pub tree: CallTree<'a>,
     /// Calls on that path, and how many of them reach the middle of a function.
     pub calls: (u64, u64),
+    /// What was counted of that path, by name; empty if nothing was.
+    pub counts: Vec<(String, u64)>,
 }
 
 /// Functions with fewer instructions than this share of all are one line, if there are many.
@@ -52,6 +54,7 @@ pub fn table(why: &Why, style: &Style) -> String {
     head(&mut out, why, style);
     functions(&mut out, why, style);
     stretches(&mut out, &why.tree, style);
+    counts(&mut out, why, style);
     paths(&mut out, &why.side, style);
     out
 }
@@ -132,7 +135,7 @@ fn sums(tree: &CallTree) -> BTreeMap<usize, [u64; 2]> {
         open.push(call.function);
         for called in &call.calls {
             // What runs on another stack was not called.
-            if called.entry != crate::trace::calls::Entry::Switched {
+            if called.entry != Entry::Switched {
                 add(tree, called, open, sums);
             }
         }
@@ -213,6 +216,54 @@ fn stretches(out: &mut String, tree: &CallTree, style: &Style) {
             None => "between two switches".to_owned(),
         };
         let _ = writeln!(out, "{:>10}  {what}", count(stretch.places.len() as u64));
+    }
+}
+
+/// What was counted beside instructions, and by function.
+fn counts(out: &mut String, why: &Why, style: &Style) {
+    if why.counts.is_empty() {
+        return;
+    }
+    title(out, "counts", style);
+    for (name, number) in &why.counts {
+        let _ = writeln!(out, "{:>10}  {name}", count(*number));
+    }
+    let text = "what the emulator does on its own is not among them: the registers that an \
+                exception of an M-profile processor saves, and walks of page tables";
+    write_labelled(out, "", text, *style);
+    let mut functions: BTreeMap<usize, Counts> = BTreeMap::new();
+    for root in why.tree.calls {
+        add_counts(&why.tree, root, &mut functions);
+    }
+    let mut rows: Vec<_> = functions.into_iter().collect();
+    rows.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.instructions));
+    let _ = writeln!(
+        out,
+        "\n{:>10}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}  function",
+        "self", "loads", "stores", "device", "taken", "priv.", "serial.", "atomic"
+    );
+    for (function, counts) in rows.iter().take(ALWAYS) {
+        let _ = writeln!(
+            out,
+            "{:>10}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}  {}",
+            count(counts.instructions),
+            count(counts.loads),
+            count(counts.stores),
+            count(counts.devices),
+            count(counts.taken),
+            count(counts.privileged),
+            count(counts.serialising),
+            count(counts.atomic),
+            plain(&why.tree.functions[*function].name)
+        );
+    }
+}
+
+/// Adds what a call and all below it did to the counts of their functions.
+fn add_counts(tree: &CallTree, call: &Call, functions: &mut BTreeMap<usize, Counts>) {
+    *functions.entry(call.function).or_default() += tree.own(call);
+    for called in &call.calls {
+        add_counts(tree, called, functions);
     }
 }
 

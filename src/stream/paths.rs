@@ -58,6 +58,22 @@ impl Count {
         Count::DataLines,
     ];
 
+    /// What it counts, for people.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Count::Loads => "loads",
+            Count::Stores => "stores",
+            Count::Devices => "of them to devices",
+            Count::Taken => "taken branches, calls and returns",
+            Count::Privileged => "privileged instructions",
+            Count::Serialising => "serialising instructions",
+            Count::Atomic => "atomic instructions",
+            Count::CodeLines => "64-byte lines of code",
+            Count::DataLines => "64-byte lines of data",
+        }
+    }
+
     /// Its name in records, reports and budgets.
     #[must_use]
     pub fn name(self) -> &'static str {

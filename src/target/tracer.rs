@@ -169,6 +169,7 @@ impl Tracer {
         Ok(Seen {
             list,
             symbols: Symbols::new(symbols),
+            has_counts: self.wanted.borrow().counts,
             set: set.ok_or_else(|| in_context("it has no program".to_owned()))?,
         })
     }

@@ -16,14 +16,14 @@ pub mod spans;
 pub mod symbols;
 pub mod tree;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use self::calls::{switches_stacks, Site};
+use self::calls::{switches_stacks, Counts, Site};
 use self::instruction::{Instruction, Kinds, Set};
-use self::list::List;
+use self::list::{Accesses, List};
 use self::spans::{Sampled, Samples};
 use self::symbols::Symbols;
-use crate::stream::paths::{Function, Mode, Paths, MODES};
+use crate::stream::paths::{Count, Function, Mode, Paths, MODES};
 use crate::stream::run::{Outcome, Run};
 
 /// A metric of a trace.
@@ -46,6 +46,8 @@ pub struct Seen {
     pub symbols: Symbols,
     /// The processor's instruction set.
     pub set: Set,
+    /// Whether accesses to memory were counted.
+    pub has_counts: bool,
 }
 
 /// What a session executed.
@@ -59,6 +61,8 @@ pub struct Trace {
     pub metrics: Vec<Traced>,
     /// The instructions of all paths, with their functions.
     pub sites: Vec<Site>,
+    /// Whether accesses to memory were counted.
+    pub has_counts: bool,
     /// The place of each instruction in `sites`, by its number.
     places: Vec<u32>,
 }
@@ -95,6 +99,7 @@ impl Trace {
             functions: Vec::new(),
             sites: Vec::new(),
             places: Vec::new(),
+            has_counts: seen.has_counts,
             metrics,
             list,
         };
@@ -170,6 +175,55 @@ impl Trace {
         paths
     }
 
+    /// The accesses to memory on a path, by place in [`Trace::sites`]. Empty if they were not counted.
+    fn accesses(&self, sampled: &Sampled) -> Vec<Accesses> {
+        let pieces = sampled.path.iter();
+        let all = pieces.flat_map(|piece| &self.list.paths[*piece].accesses);
+        all.filter_map(|accesses| {
+            let place = *self.places.get(accesses.instruction as usize)?;
+            (place != u32::MAX).then_some(Accesses {
+                instruction: place,
+                ..*accesses
+            })
+        })
+        .collect()
+    }
+
+    /// What each place of a path did; loads and stores only if they were counted.
+    #[must_use]
+    pub fn each(&self, sampled: &Sampled, path: &[u32]) -> Vec<Counts> {
+        counts::each(path, &self.sites, &self.accesses(sampled)).collect()
+    }
+
+    /// The lines of data that a path accessed, by address, in order.
+    pub fn data_lines<'a>(&'a self, sampled: &'a Sampled) -> impl Iterator<Item = u64> + 'a {
+        let pieces = sampled.path.iter();
+        let lines = pieces.flat_map(|piece| self.list.paths[*piece].lines());
+        lines.filter_map(|line| self.list.lines.get(&line).copied())
+    }
+
+    /// Everything that is counted of a path.
+    #[must_use]
+    pub fn counts(&self, sampled: &Sampled, path: &[u32]) -> BTreeMap<Count, u64> {
+        let mut sum = Counts::default();
+        for one in self.each(sampled, path) {
+            sum += one;
+        }
+        let code = counts::distinct(counts::code_lines(path, &self.sites));
+        let data = counts::distinct(self.data_lines(sampled));
+        BTreeMap::from([
+            (Count::Loads, sum.loads),
+            (Count::Stores, sum.stores),
+            (Count::Devices, sum.devices),
+            (Count::Taken, sum.taken),
+            (Count::Privileged, sum.privileged),
+            (Count::Serialising, sum.serialising),
+            (Count::Atomic, sum.atomic),
+            (Count::CodeLines, code),
+            (Count::DataLines, data),
+        ])
+    }
+
     /// One path, counted by function.
     #[must_use]
     pub fn mode(&self, sampled: &Sampled) -> Mode {
@@ -180,13 +234,14 @@ impl Trace {
         };
         let mut last = None;
         let mut counts = vec![0; self.functions.len()];
-        for place in self.path(sampled).unwrap_or_default() {
-            let site = &self.sites[place as usize];
+        let path = self.path(sampled).unwrap_or_default();
+        for place in &path {
+            let site = &self.sites[*place as usize];
             counts[site.function] += 1;
-            if last == Some(place) && site.instruction.kinds.has(Kinds::REPEATING) {
+            if last == Some(*place) && site.instruction.kinds.has(Kinds::REPEATING) {
                 *mode.repeated.entry(site.function).or_default() += 1;
             }
-            last = Some(place);
+            last = Some(*place);
         }
         let counts = counts.into_iter().enumerate();
         mode.functions
