@@ -599,34 +599,22 @@ pub enum Counts {
 }
 
 /// How to find out where `changes` metrics changed, of which the greatest is `metric` (untrusted
-/// text). `None` if no command does.
+/// text). `None` if a run does not come from a described target.
 #[must_use]
 pub fn in_words(changes: usize, metric: &str, base: &Run, new: &Run) -> Option<String> {
-    let command = command(metric, base, new)?;
-    let what = if changes == 1 {
-        format!("Where it changed is unknown: a run has no paths. `{command}` finds out")
-    } else {
-        let changes = count(changes as u64);
-        format!(
-            "Where {changes} metrics changed is unknown: a run has no paths. For the greatest change, \
-             `{command}` finds out"
-        )
-    };
-    Some(format!(
-        "{what}; `kernmark run --why` keeps the paths of all metrics."
-    ))
-}
-
-/// The command that finds out where a metric changed between two runs: that which measures both
-/// with paths. `None` if they do not come from described targets.
-#[must_use]
-pub fn command(metric: &str, base: &Run, new: &Run) -> Option<String> {
     let target = |run: &Run| Fact::value_in(&run.host, "target").map(shell_word);
     let (base, new) = (target(base)?, target(new)?);
+    let what = plural(changes as u64, "change");
     Some(if base == new {
-        format!("kernmark run {metric} --on {new} --why")
+        format!(
+            "{what} without paths: `kernmark run --on {new} --why` keeps them, and a comparison of two \
+             such runs says where the changes are."
+        )
     } else {
-        format!("kernmark why {metric} --on {new} --against {base}")
+        format!(
+            "{what} without paths: `kernmark why {metric} --on {new} --against {base}` says where that of \
+             {metric} is; `kernmark run --why` keeps the paths of all metrics."
+        )
     })
 }
 
@@ -893,14 +881,20 @@ mod tests {
         };
         let (base, new) = (of("linux-vm:tcg,append=a b"), of("freertos"));
         assert_eq!(
-            command("a.b", &base, &new).unwrap(),
-            "kernmark why a.b --on freertos --against 'linux-vm:tcg,append=a b'"
+            in_words(2, "a.b", &base, &new).unwrap(),
+            "2 changes without paths: `kernmark why a.b --on freertos --against \
+             'linux-vm:tcg,append=a b'` says where that of a.b is; `kernmark run --why` keeps the paths \
+             of all metrics."
         );
+        let same = in_words(1, "a.b", &new, &new).unwrap();
+        assert!(
+            same.starts_with("1 change without paths: `kernmark run --on freertos --why` keeps")
+        );
+        assert_eq!(in_words(1, "a.b", &new, &Run::default()), None);
         assert_eq!(
-            command("a.b", &new, &new).unwrap(),
-            "kernmark run a.b --on freertos --why"
+            recording(&base, Counts::All).unwrap(),
+            "kernmark run --on 'linux-vm:tcg,append=a b' --why --counts"
         );
-        assert_eq!(command("a.b", &new, &Run::default()), None);
     }
 
     proptest! {
