@@ -769,8 +769,7 @@ mod tests {
         let base = operands.rsplit([',', '(']).next().unwrap_or_default();
         let base = base.trim_end_matches(')');
         let class = match name {
-            "jal" if !operands.contains(',') || links(first) => Class::Call,
-            "jalr" if !operands.contains(',') || links(first) => Class::Call,
+            "jal" | "jalr" if !operands.contains(',') || links(first) => Class::Call,
             "jr" | "jalr" if links(base) => Class::Return,
             "j" | "jal" | "jr" | "jalr" => Class::Jump,
             "ret" => Class::Return,
