@@ -139,9 +139,11 @@ pub fn switches_stacks(name: &str) -> bool {
 /// - A jump to another function is [`Entry::Jumped`], also into its middle, and so is running on into
 ///   it. A jump back into the function that jumped here, as from a cold part, goes on with it.
 /// - A call into the middle of its own function is no call. If a return then leads to the start of a
-///   function (a retpoline), it is a jump.
+///   function (a retpoline), that function takes the place of this one.
 /// - Execution that goes on anywhere else than the instruction can is [`Entry::Interrupted`]. That
 ///   ends where the instruction is tried again, or goes on.
+/// - A supervisor call of M-profile that ends at the start of another function goes on there, for the
+///   thread that made it.
 /// - A return to somewhere else changes the stack: to one that waits for that address, if there is
 ///   one, or to one that is not known yet ([`Entry::Switched`]). If this was an exception, which
 ///   follows from how it ends, it becomes [`Entry::Interrupted`].
@@ -226,6 +228,8 @@ struct Frame {
     calls_itself: bool,
     /// Its function always returns on another stack.
     switches: bool,
+    /// It began where a supervisor call ended.
+    follows: bool,
 }
 
 /// The end of an interrupt at an address where several threads may wait.
@@ -272,6 +276,7 @@ impl Follower<'_> {
             below,
             calls_itself: false,
             switches: self.site(to).switches,
+            follows: false,
         });
     }
 
@@ -386,24 +391,67 @@ impl Follower<'_> {
         let Some(expected) = self.expected(self.site(from).instruction.class) else {
             return self.go_below(from, to, place);
         };
-        let top = *self.frame(self.top);
         if self.switches(expected) {
             self.switch(expected, from, to, place);
         } else if self.waits_for(expected, address) {
             self.leave(expected, to, place);
-        } else if at.function == top.function && !at.is_start() {
-            self.frames[self.top as usize].calls_itself = false;
-        } else if top.calls_itself && at.is_start() {
-            self.push(Entry::Jumped, from, to, Some(self.top));
+        } else if self.returns_within(Some(expected), to) {
+            // It stays in its function, or jumps.
         } else if self.find_waiting(address).is_some() {
             self.switch(expected, from, to, place);
         } else if let Some(frame) = self.find(Some(expected), address) {
             self.leave(frame, to, place);
-        } else if !self.move_resumed(expected, from, to, place)
+        } else if !self.ends_supervisor_call(expected, from, to)
+            && !self.move_resumed(expected, from, to, place)
             && !self.was_interrupt(Some(expected), to, place)
         {
             self.switch(expected, from, to, place);
         }
+    }
+
+    /// A return to an address within the function that executed it, or the function that jumped
+    /// there. If a function called an address within itself, it may return to the start of another
+    /// one: that is a jump, and the function is left. Returns whether it was one of them.
+    fn returns_within(&mut self, expected: Option<Number>, to: u32) -> bool {
+        let at = *self.site(to);
+        if at.function == self.frame(self.top).function && !at.is_start() {
+            self.frames[self.top as usize].calls_itself = false;
+            return true;
+        }
+        let inner = self
+            .stack(Some(self.top))
+            .take_while(|number| Some(*number) != expected)
+            .chain(expected)
+            .find(|number| self.frame(*number).calls_itself);
+        let Some(inner) = inner else {
+            return false;
+        };
+        let frame = *self.frame(inner);
+        if at.is_start() {
+            self.push(frame.entry, frame.site, to, frame.below);
+        } else if at.function == frame.function {
+            self.frames[inner as usize].calls_itself = false;
+            self.top = inner;
+        }
+        at.is_start() || at.function == frame.function
+    }
+
+    /// A supervisor call of M-profile, which has no instruction of its own to return from an
+    /// exception, may end in a function that does what was asked for, on the stack of the same
+    /// thread. Another exception may follow it, too. Returns whether this is such an end.
+    fn ends_supervisor_call(&mut self, expected: Number, from: u32, to: u32) -> bool {
+        let frame = *self.frame(expected);
+        let is_call = frame.entry == Entry::Interrupted
+            && self.site(frame.site).instruction.class == Class::Trap
+            && self.site(from).instruction.class == Class::Return;
+        let is_start = self.site(to).is_start();
+        if is_call && is_start {
+            self.push(Entry::Interrupted, frame.site, to, frame.below);
+            self.frames[self.top as usize].follows = true;
+        } else if is_call && !frame.follows {
+            self.push(Entry::Before, from, to, None);
+        }
+        is_call && (is_start || !frame.follows)
     }
 
     /// The frame that a return would leave. `None` if it is not known who called.
@@ -432,8 +480,7 @@ impl Follower<'_> {
 
     /// A return from a function whose caller is not known.
     fn go_below(&mut self, from: u32, to: u32, place: usize) {
-        let at = self.site(to);
-        if at.function == self.frame(self.top).function && !at.is_start() {
+        if self.returns_within(None, to) {
             return;
         }
         if self.nest_begun() {
@@ -473,14 +520,6 @@ impl Follower<'_> {
             self.wait(left);
             self.resumed = None;
             return self.leave(frame, to, place);
-        }
-        // An address that is expected further down proves that this is the same stack.
-        let same = self.begun.filter(|_| !self.switches(left));
-        let same = same.and_then(|(_, left)| self.find(self.frame(left).below, address));
-        if let Some(frame) = same {
-            if self.nest_begun() {
-                return self.leave(frame, to, place);
-            }
         }
         let is_new = at.is_start() && !self.switches(left);
         self.wait(left);
@@ -807,9 +846,16 @@ mod tests {
         // A retpoline: the thunk t calls within itself, and returns to its target.
         expect(
             "a0:call=t0 t0:call=t3 t3 t4:ret b0 b1:ret a1",
-            "B-a2(C-t3(J-b2))",
+            "B-a2(C-t3 C-b2)",
         );
+        expect("a0:jump=t0 t0:call=t3 t3 t4:ret b0", "B-a1(J-t3 J-b1)");
+        // A thunk that returns: alone, and for a retpoline.
         expect("a0:call=b0 b0:jump=r0 r0:ret a1", "B-a2(C-b1(J-r1))");
+        expect(
+            "a0:call=t0 t0:call=t3 t3:jump=r0 r0:ret b0 b1:jump=r0 r0:ret a1",
+            "B-a2(C-t2(J-r1) C-b2(J-r1))",
+        );
+        expect("a0:call=a4 a4:jump=r0 r0:ret a1 a2", "B-a4(J-r1)");
     }
 
     #[test]
@@ -862,6 +908,13 @@ mod tests {
             "a0:call=w0 w0:trap h0:ret i0 i1:ret e0:trap h0:ret a1",
             "B-a2(C-w1(I-h1 I-i2 I-e1(I-h1)))",
         );
+        expect("a0:trap h0:ret i0 h0:ret b5", "B-a1(I-h1 I-i1(I-h1)) S-b1");
+        expect(
+            "i5:ret e0:trap h0:ret w1:ret a1",
+            "B-i1 B-e1(I-h1) B-w1 B-a1",
+        );
+        // The handler asks for the exception i, which follows it and switches.
+        expect("a0:trap h0:ret i0:ret b5", "B-a1(I-h1 I-i1) S-b1");
     }
 
     #[test]
