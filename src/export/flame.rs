@@ -27,10 +27,12 @@ const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 12.0;
 /// The height of the title and the line below it.
 const TOP: f64 = 62.0;
-/// The height of the legend.
-const BOTTOM: f64 = 34.0;
+/// From the left edge of a colour in the legend to its meaning.
+const SWATCH: f64 = 17.0;
 const ROW: f64 = 19.0;
 const FONT: f64 = 12.0;
+/// The size of the title.
+const LARGE: f64 = 16.0;
 /// The width of a character in the widest of the usual fonts of fixed width.
 const ADVANCE: f64 = 0.61 * FONT;
 /// The space between the edge of a frame and its text.
@@ -106,7 +108,6 @@ fn difference(before: &CallTree, after: &CallTree) -> String {
     for_each(&frames, &mut |frame| {
         greatest = greatest.max(frame.own[0].abs_diff(frame.own[1]));
     });
-    let [old, new] = sum(&frames, [0; 2]);
     let picture = Picture {
         title: if before.metric == after.metric {
             before.metric.to_owned()
@@ -114,12 +115,10 @@ fn difference(before: &CallTree, after: &CallTree) -> String {
             format!("{}, {}", before.metric, after.metric)
         },
         about: format!(
-            "{} on {}, {} on {}: {}",
-            plural(old, "instruction"),
+            "{} instructions; from {} to {}",
+            compared(sum(&frames, [0; 2])),
             before.target,
-            count(new),
-            after.target,
-            signed(old, new)
+            after.target
         ),
         legend: vec![
             (MORE.1, "the function itself executes more".to_owned()),
@@ -162,14 +161,15 @@ struct Place {
 impl Picture<'_> {
     fn draw(&self, metric: &str, frames: &[Frame]) -> String {
         let rows = 1 + depth(frames);
-        let height = TOP + rows as f64 * ROW + BOTTOM;
+        let bottom = TOP + rows as f64 * ROW;
+        let height = bottom + self.legend_lines() as f64 * ROW + 15.0;
         let mut out = self.head(height);
         let total = sum(frames, [0; 2]);
         let widths: u64 = frames.iter().map(width).sum();
         let scale = (WIDTH - 2.0 * MARGIN) / widths.max(1) as f64;
         let base = Place {
             x: MARGIN,
-            y: height - BOTTOM - ROW,
+            y: bottom - ROW,
             width: WIDTH - 2.0 * MARGIN,
         };
         let about = match self.kind {
@@ -179,13 +179,18 @@ impl Picture<'_> {
         let tip = format!("{metric}\n{about}");
         write_frame(&mut out, base, NEUTRAL, [metric, ""], &tip);
         self.row(&mut out, base, frames, scale, total);
-        self.write_legend(&mut out, height);
+        self.write_legend(&mut out, bottom);
         out.push_str("</svg>\n");
         out
     }
 
     fn head(&self, height: f64) -> String {
         let (title, about) = (xml(&self.title), xml(&self.about));
+        let line = |text: &str, font: f64| {
+            let room = (WIDTH - 2.0 * MARGIN) / (ADVANCE / FONT * font);
+            xml(&fitted(&plain(text), room as usize).unwrap_or_default())
+        };
+        let (first, second) = (line(&self.title, LARGE), line(&self.about, FONT));
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"kernmark-flame\" role=\"img\" \
              viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
@@ -207,9 +212,9 @@ impl Picture<'_> {
              }}\n\
              </style>\n\
              <rect class=\"back\" width=\"{WIDTH}\" height=\"{height}\" rx=\"8\" fill=\"#ffffff\"/>\n\
-             <text class=\"strong\" x=\"{MARGIN}\" y=\"26\" font-size=\"16\" \
-             font-weight=\"bold\">{title}</text>\n\
-             <text class=\"weak\" x=\"{MARGIN}\" y=\"46\">{about}</text>\n"
+             <text class=\"strong\" x=\"{MARGIN}\" y=\"26\" font-size=\"{LARGE}\" \
+             font-weight=\"bold\">{first}</text>\n\
+             <text class=\"weak\" x=\"{MARGIN}\" y=\"46\">{second}</text>\n"
         )
     }
 
@@ -282,21 +287,39 @@ impl Picture<'_> {
         }
     }
 
-    fn write_legend(&self, out: &mut String, height: f64) {
-        let y = height - 12.0;
-        let mut x = MARGIN;
-        for (colour, text) in &self.legend {
+    /// Writes the legend below `y`, in as many lines as [`Self::legend_lines`] says.
+    fn write_legend(&self, out: &mut String, y: f64) {
+        for ((x, line), (colour, text)) in self.legend_places().zip(&self.legend) {
+            let y = y + 22.0 + line as f64 * ROW;
             let _ = writeln!(
                 out,
                 "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\" fill=\"{}\"/>\
                  <text class=\"weak\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
                 y - 10.0,
                 hex(*colour),
-                x + 17.0,
+                x + SWATCH,
                 xml(text)
             );
-            x += 17.0 + columns(text) as f64 * ADVANCE + 24.0;
         }
+    }
+
+    fn legend_lines(&self) -> usize {
+        self.legend_places().last().map_or(0, |(_, line)| line + 1)
+    }
+
+    /// Where the entries of the legend stand: from left to right, then on the next line.
+    fn legend_places(&self) -> impl Iterator<Item = (f64, usize)> + '_ {
+        let (mut next, mut line) = (MARGIN, 0);
+        self.legend.iter().map(move |(_, text)| {
+            let width = SWATCH + columns(text) as f64 * ADVANCE;
+            if next > MARGIN && next + width > WIDTH - MARGIN {
+                next = MARGIN;
+                line += 1;
+            }
+            let x = next;
+            next += width + 24.0;
+            (x, line)
+        })
     }
 }
 
@@ -315,14 +338,18 @@ fn write_frame(out: &mut String, place: Place, colour: Rgb, [name, suffix]: [&st
         hex(colour)
     );
     let room = ((width - 2.0 * PADDING) / ADVANCE).floor() as usize;
-    let room = room.saturating_sub(columns(suffix));
-    if let Some(text) = fitted(name, room) {
+    let text = match fitted(name, room.saturating_sub(columns(suffix))) {
+        Some(name) => name + suffix,
+        None if columns(suffix.trim()) <= room => suffix.trim().to_owned(),
+        None => String::new(),
+    };
+    if !text.is_empty() {
         let _ = write!(
             out,
             "<text class=\"name\" x=\"{:.2}\" y=\"{:.1}\">{}</text>",
             x + PADDING,
             y + 13.0,
-            xml(&(text + suffix))
+            xml(&text)
         );
     }
     out.push_str("</g>\n");

@@ -66,9 +66,9 @@ fn write(tree: &CallTree) -> String {
         "scale": SCALE,
     });
     format!(
-        "{{\n\"otherData\":{},\n\"traceEvents\":{}\n}}\n",
-        line(&about),
-        list(events.into_iter())
+        "{{\n\"traceEvents\":{},\n\"otherData\":{}\n}}\n",
+        list(events.into_iter()),
+        line(&about)
     )
 }
 
