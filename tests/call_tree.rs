@@ -356,6 +356,27 @@ jump: by a jump at the end of its caller
     );
 }
 
+#[test]
+fn the_deepest_recursion_is_written() {
+    let mut path = Path::default();
+    let mut deepest = vec![Run(1)];
+    for _ in 0..1000 {
+        deepest = vec![Run(1), call("recurse", deepest), Run(1)];
+    }
+    let root = path.lay(&Do::Call("Main", Entry::Before, deepest), &mut Vec::new());
+    path.calls = vec![root];
+    let tree = path.tree();
+    let (summary, _) = read_callgrind(&written("callgrind", &tree));
+    assert_eq!(summary, 2001);
+    assert_eq!(
+        nested(&read_perfetto(&written("perfetto", &tree))[&1]),
+        2001
+    );
+    assert_eq!(written("folded", &tree).lines().count(), 1001);
+    check_flame(&written("flame", &tree));
+    assert!(shown(&path, &View::default()).lines().count() > 1001);
+}
+
 /// Figures of a function in a callgrind file.
 #[derive(Debug, Default, PartialEq)]
 struct Costs {

@@ -10,8 +10,9 @@ use super::style::{painted_lines, Ink, Style, GAP, INDENT};
 use crate::base::number::{count, plural};
 use crate::base::text::{paragraph, plain};
 use crate::stream::filter::suggestion;
+use crate::stream::paths::Function;
 use crate::trace::calls::{Call, Entry};
-use crate::trace::tree::{parts, parts_of_stack, CallTree, Part};
+use crate::trace::tree::{self, parts_of_stack, CallTree, Part};
 
 /// Which calls are shown. Names are those of functions, or globs with `*` and `?`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,15 +52,17 @@ struct Shown {
 /// A name of the view selects no function of the path.
 pub fn render(tree: &CallTree, view: &View, style: &Style) -> Result<String, String> {
     let executed = executed(tree);
+    let known: Vec<&str> = executed
+        .iter()
+        .map(|function| function.name.as_str())
+        .collect();
     for name in view.only.iter().chain(&view.without) {
-        if !executed
-            .iter()
-            .any(|known| WildMatch::new(name).matches(known))
-        {
+        let glob = WildMatch::new(name);
+        if !known.iter().any(|known| glob.matches(known)) {
             return Err(format!(
                 "no function on this path is called `{}`{}",
                 plain(name),
-                plain(&suggestion(name, &executed))
+                plain(&suggestion(name, &known))
             ));
         }
     }
@@ -78,6 +81,9 @@ pub fn render(tree: &CallTree, view: &View, style: &Style) -> Result<String, Str
         style: *style,
         text: String::new(),
         width: count(tree.total().instructions).len(),
+        has_programs: executed
+            .windows(2)
+            .any(|pair| pair[0].program != pair[1].program),
         marks: Marks::default(),
     };
     out.heading();
@@ -95,23 +101,23 @@ pub fn render(tree: &CallTree, view: &View, style: &Style) -> Result<String, Str
     Ok(out.text)
 }
 
-/// The names of the functions that the path executes.
-fn executed<'a>(tree: &CallTree<'a>) -> Vec<&'a str> {
-    fn add<'a>(calls: Vec<Part>, tree: &CallTree<'a>, names: &mut Vec<&'a str>) {
-        for part in calls {
+/// The functions that the path executes.
+fn executed<'a>(tree: &CallTree<'a>) -> Vec<&'a Function> {
+    fn add<'a>(parts: Vec<Part>, tree: &CallTree<'a>, functions: &mut Vec<&'a Function>) {
+        for part in parts {
             if let Part::Call(call) = part {
-                names.push(&tree.function(call).name);
-                add(parts(call), tree, names);
+                functions.push(tree.function(call));
+                add(tree::parts(call), tree, functions);
             }
         }
     }
-    let mut names = Vec::new();
+    let mut functions = Vec::new();
     for stack in tree.stacks() {
-        add(parts_of_stack(&stack), tree, &mut names);
+        add(parts_of_stack(&stack), tree, &mut functions);
     }
-    names.sort_unstable();
-    names.dedup();
-    names
+    functions.sort_unstable();
+    functions.dedup();
+    functions
 }
 
 /// Chooses what is shown.
@@ -155,9 +161,9 @@ impl Build<'_> {
             return Vec::new();
         }
         if !selected_here {
-            return self.items(parts(call), depth, false);
+            return self.items(tree::parts(call), depth, false);
         }
-        let called = self.items(parts(call), depth + 1, true);
+        let called = self.items(tree::parts(call), depth + 1, true);
         if self.view.depth.is_some_and(|most| depth >= most) {
             return Vec::new();
         }
@@ -190,6 +196,8 @@ struct Output<'a> {
     text: String,
     /// The width of the greatest figure.
     width: usize,
+    /// Whether several programs execute.
+    has_programs: bool,
     marks: Marks,
 }
 
@@ -229,7 +237,7 @@ impl Output<'_> {
                 self.marks.times = true;
             }
             let mut marks = Vec::new();
-            if program != Some(&function.program) {
+            if self.has_programs && program != Some(&function.program) {
                 marks.push(plain(&function.program));
             }
             match shown.entry {

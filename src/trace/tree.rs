@@ -256,7 +256,7 @@ fn in_order<'a>(own: &[Range<usize>], calls: impl Iterator<Item = &'a Call>) -> 
         if end < range.start {
             parts.push(Part::Away(end..range.start));
         }
-        end = range.end;
+        end = end.max(range.end);
         parts.push(part);
     }
     parts
