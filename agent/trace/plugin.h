@@ -24,6 +24,7 @@ struct qemu_plugin_hwaddr;
 /* Whether a callback reads or writes registers: ours do not. */
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
 enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_RW = 3 };
+enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
 
 /* What QEMU tells a plugin; there is more of it. */
 struct qemu_info {
@@ -49,8 +50,8 @@ typedef void (*qemu_plugin_callback)(void);
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
 	qemu_plugin_callback translate, void *data);
-void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id,
-	qemu_plugin_callback idle, void *data);
+/* Later, forgets all callbacks and translations, and calls `again`. */
+void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_callback again, void *data);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id,
 	qemu_plugin_callback end, void *data);
 
@@ -67,10 +68,18 @@ size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *instruction);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *instruction);
 /* The text is the caller's, who frees it. */
 char *qemu_plugin_insn_disas(const struct qemu_plugin_insn *instruction);
+void qemu_plugin_register_vcpu_tb_exec_cb(
+	struct qemu_plugin_tb *block,
+	void (*execute)(unsigned int cpu, void *data),
+	enum qemu_plugin_cb_flags flags, void *data);
 void qemu_plugin_register_vcpu_insn_exec_cb(
 	struct qemu_plugin_insn *instruction,
 	void (*execute)(unsigned int cpu, void *data),
 	enum qemu_plugin_cb_flags flags, void *data);
+/* Until version 1. */
+__attribute__((weak)) void qemu_plugin_register_vcpu_insn_exec_inline(
+	struct qemu_plugin_insn *instruction, enum qemu_plugin_op operation,
+	void *to, uint64_t operand);
 void qemu_plugin_register_vcpu_mem_cb(
 	struct qemu_plugin_insn *instruction,
 	void (*access)(unsigned int cpu, qemu_plugin_meminfo_t info,

@@ -6,10 +6,10 @@
  *	-plugin trace.so,marks=FILE,into=FILE[,cases=N:N...][,counts=on][,text=on]
  *	-plugin trace.so,check=on	only shows that this QEMU takes the plugin
  *
- * MARKS holds what the agent's images say about themselves (see agent/mark.h), one
- * line each:
+ * MARKS holds what the programs say about themselves (see agent/mark.h), one line
+ * each:
  *
- *	stamp|case|part|row ADDRESS BYTES	a mark, and the first bytes of its
+ *	stamp|case|part|row|word ADDRESS BYTES	a mark, and the first bytes of its
  *						instruction, in hexadecimal
  *	module BYTES	what follows are offsets in the text of a module, which is
  *			loaded anywhere. BYTES are its text, where .. is a byte that
@@ -21,8 +21,8 @@
  *	case N			case N of this session begins, counted from 0
  *	part			a part of it begins
  *	path ID LENGTH IDLE RUN...	what lies between two readings: LENGTH
- *			instructions, in which the processor waited IDLE times. A RUN
- *			is FIRST or FIRST+MORE, instructions with consecutive numbers.
+ *			instructions, IDLE of which wait for an interrupt. A RUN is
+ *			FIRST or FIRST+MORE, instructions with consecutive numbers.
  *			*N repeats the run before it N times
  *	data ID NUMBER:LOADS:STORES:DEVICES...	how often its instructions accessed
  *			memory; DEVICES of the accesses were to devices
@@ -32,14 +32,27 @@
  *			follow each other in the order in which they were measured.
  *			A path is SITE:ID, where the instruction SITE ended it; ID is -
  *			before a row's first reading
+ *	said TEXT		a line that the machine wrote with marked words
  *	line NUMBER 0xADDRESS	a line of data
  *	insn NUMBER 0xADDRESS BYTES [TEXT]	an instruction of a path
  *	lost BYTES	paths were left out, because INTO reached its limit
- *	end TOTAL	nothing is missing before this line; instructions executed
+ *	end TOTAL	nothing is missing before this line; instructions executed in
+ *			the cases that were followed
  *
  * It takes no part in what it follows: no clock, no register and no memory of the
  * emulated machine is read or changed. With -icount, a run prints the same values with
  * and without it.
+ *
+ * Instructions count as they do for the clock of -icount: each repetition of a string
+ * instruction is one, and one that faults is none until it completes. The interface
+ * does not tell of faults. QEMU executes blocks of instructions, and a fault is the
+ * only way to leave a block in its middle, but for these: an access to a device, after
+ * which the instruction completes and the next one follows; and code that changes its
+ * own block, which then starts again. A fault of a block's last instruction is known
+ * by where it leads: to the same handler as another before it.
+ *
+ * Outside the cases that were asked for, nothing but marks is observed, so that the
+ * boot of a machine costs no more than without the plugin.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,26 +70,43 @@
 #define LINE_SHIFT 6
 /* No instruction of any processor is longer. */
 #define INSTRUCTION_MAX 16
+/* Most instructions in a block of QEMU's. */
+#define BLOCK_MAX 512
+/* Of the hash of a block: odd, so that no bit is lost. */
+#define POWER UINT64_C(0xd6e8feb86659fd93)
 
-enum kind { PLAIN, STAMP, CASE, PART, ROW };
+enum kind { STAMP, CASE, PART, ROW, WORD, KINDS };
 
 /* An instruction that was translated. Its number is its index. */
 struct instruction {
 	uint64_t address;
 	uint8_t bytes[INSTRUCTION_MAX];
 	uint8_t size;
-	uint8_t kind;
 	bool used;		/* is part of a path */
 	uint32_t loads, stores, devices;	/* in the current path */
 	char *text;
 };
 
+/* What a block handles, as the start of a handler. */
+enum handles { NOT_KNOWN, FAULTS, OTHERS };
+
+/*
+ * Instructions that QEMU executes one after the other, or the first or last part of
+ * them. The hash of two in a row is hash * power + hash.
+ */
+struct block {
+	uint32_t first;		/* of `count` numbers in blocks.number */
+	uint32_t count;
+	uint32_t idle;		/* of these wait for an interrupt */
+	enum handles handles;	/* if an exception led to it */
+	uint64_t hash, power;
+};
+
 struct mark {
-	uint64_t address;
+	uint64_t address;	/* or an offset in the module */
 	uint8_t bytes[INSTRUCTION_MAX];
 	uint32_t size;
 	enum kind kind;
-	bool moves;		/* with the module */
 };
 
 /* Numbers that grow at their end. */
@@ -104,11 +134,21 @@ static struct {
 } instructions;
 
 static struct {
-	struct mark *item;
-	size_t count;
-} marks;
+	struct block *item;
+	size_t count, room;
+	struct list number;
+	struct table known;	/* by hash */
+} blocks;
+
+struct marks {
+	struct mark *item;	/* by address, rising */
+	size_t count, room;
+};
+
+static struct marks marks;
 
 static struct {
+	struct marks marks;
 	uint8_t *byte;
 	bool *changed;		/* by the loader */
 	size_t size;
@@ -123,11 +163,41 @@ static struct {
 /* The path since the last reading of the clock. */
 static struct {
 	bool followed;
-	struct list run;	/* instructions */
+	struct list run;	/* blocks */
+	size_t length;		/* instructions in them */
 	struct list line;	/* lines of data */
 	struct list accessing;	/* instructions that accessed memory */
-	uint32_t idle;
 } path;
+
+/* The block that is executing. */
+static struct {
+	bool known;
+	uint32_t block;
+	uint32_t taken;		/* instructions that are in a path already */
+	uint64_t before;	/* `executed` at its start */
+} now;
+
+/* An instruction at the end of a block of the path, which may have faulted. */
+struct doubt {
+	bool open;
+	size_t at;		/* its block's place in path.run */
+};
+
+/*
+ * A program's last instruction in a block, after which a fault was handled: its own
+ * if it executes again, else that of fetching what follows it.
+ */
+static struct {
+	struct doubt it;
+	uint64_t address;
+} repeats;
+
+/* An exception in the middle of a block. The next block tells what its handler is. */
+static struct {
+	struct doubt it;
+	bool open;
+	uint32_t handler;
+} exception;
 
 static struct {
 	bool followed;		/* the current case was asked for */
@@ -137,11 +207,36 @@ static struct {
 	uint64_t repeated;	/* how often `last` occurred */
 } current = { .number = -1 };
 
+/* A line that the machine is writing. */
+static struct {
+	char *byte;
+	size_t count, room;
+} said;
+
 static struct table paths, lines;
 static uint32_t path_count, line_count;
 static struct list line_high, line_low;
+/* Counted by instructions themselves, before each executes. */
 static uint64_t executed;
+
+static struct {
+	bool all;		/* not only marks */
+	bool wanted;		/* `all` from now on */
+	qemu_plugin_id_t id;
+} observed;
+
 static int interface;	/* QEMU's version of it */
+
+/* What the plugin has to know of an instruction set. NULL: never. */
+static struct machine {
+	const char *name;
+	/* Whether an instruction waits for an interrupt. */
+	bool (*waits)(const struct instruction *in);
+	/* Whether it completes where it leads to a handler of faults. */
+	bool (*leaves)(const struct instruction *in);
+	/* What a block handles that may be the start of a handler. */
+	enum handles (*handles)(const struct block *b);
+} machine;
 
 static void *grown(void *items, size_t count, size_t *room, size_t size)
 {
@@ -249,28 +344,152 @@ static void put_data(uint32_t number)
 	put_runs(&path.line);
 }
 
+static const struct instruction *nth(const struct block *b, uint32_t n)
+{
+	return &instructions.item[blocks.number.item[b->first + n]];
+}
+
+static bool is(const struct instruction *in, const char *bytes, size_t size)
+{
+	return in->size == size && !memcmp(in->bytes, bytes, size);
+}
+
+static bool x86_waits(const struct instruction *in)
+{
+	return is(in, "\xf4", 1);
+}
+
+/* iretq, and sysretq */
+static bool x86_leaves(const struct instruction *in)
+{
+	return is(in, "\x48\xcf", 2) || is(in, "\x48\x0f\x07", 3);
+}
+
+/*
+ * The processor pushes an error code for those exceptions that are faults. For all
+ * others, and for interrupts, Linux first pushes a number in its place.
+ */
+static enum handles x86_handles(const struct block *b)
+{
+	for (uint32_t i = 0; i < b->count; i++) {
+		uint8_t code = nth(b, i)->bytes[0];
+
+		if (code == 0x6a || code == 0x68)
+			return OTHERS;
+		if (code == 0xe8 || code == 0xe9)
+			return FAULTS;
+	}
+	return NOT_KNOWN;
+}
+
+static bool aarch64_waits(const struct instruction *in)
+{
+	return is(in, "\x7f\x20\x03\xd5", 4);
+}
+
+/* eret, and what calls for an exception: svc, hvc, smc, brk */
+static bool aarch64_leaves(const struct instruction *in)
+{
+	return is(in, "\xe0\x03\x9f\xd6", 4) || in->bytes[3] == 0xd4;
+}
+
+/* Synchronous exceptions have vectors of their own, from either mode. */
+static enum handles aarch64_handles(const struct block *b)
+{
+	uint64_t offset = nth(b, 0)->address & 0x7ff;
+
+	return offset == 0x200 || offset == 0x400 ? FAULTS : OTHERS;
+}
+
+static bool arm_waits(const struct instruction *in)
+{
+	return is(in, "\x30\xbf", 2);
+}
+
+static bool riscv_waits(const struct instruction *in)
+{
+	return is(in, "\x73\x00\x50\x10", 4);
+}
+
+static const struct machine machines[] = {
+	{ "x86_64", x86_waits, x86_leaves, x86_handles },
+	{ "aarch64", aarch64_waits, aarch64_leaves, aarch64_handles },
+	{ "arm", arm_waits, NULL, NULL },
+	{ "riscv32", riscv_waits, NULL, NULL },
+	{ "riscv64", riscv_waits, NULL, NULL },
+};
+
+/* Returns the number of these instructions as a block. */
+static uint32_t block_number(const uint32_t *number, uint32_t count)
+{
+	struct block new = { .count = count, .power = 1 };
+	uint32_t known;
+
+	for (uint32_t i = 0; i < count; i++) {
+		new.hash = new.hash * POWER + mixed(1, number[i] + 1);
+		new.power *= POWER;
+		new.idle += machine.waits &&
+			    machine.waits(&instructions.item[number[i]]);
+	}
+	known = number_of(&blocks.known, mixed(new.hash, count) | 1,
+			  (uint32_t)blocks.count);
+	if (known < blocks.count)
+		return known;
+	new.first = (uint32_t)blocks.number.count;
+	for (uint32_t i = 0; i < count; i++)
+		add(&blocks.number, number[i]);
+	blocks.item = grown(blocks.item, blocks.count, &blocks.room,
+			    sizeof(*blocks.item));
+	blocks.item[blocks.count++] = new;
+	return known;
+}
+
+/* Returns the number of a part of a block. */
+static uint32_t part_of(uint32_t block, uint32_t from, uint32_t to)
+{
+	const struct block *whole = &blocks.item[block];
+	uint32_t number[BLOCK_MAX];
+
+	if (!from && to == whole->count)
+		return block;
+	memcpy(number, blocks.number.item + whole->first + from,
+	       (to - from) * sizeof(*number));
+	return block_number(number, to - from);
+}
+
 /* Writes the path if it is new. Returns its number. */
 static uint32_t path_number(void)
 {
-	uint64_t hash = mixed(path.run.count, path.idle);
-	uint32_t number;
+	static struct list all;
+	uint64_t hash = 0;
+	uint32_t number, idle = 0;
 
-	for (size_t i = 0; i < path.run.count; i++)
-		hash = mixed(hash, path.run.item[i]);
-	number = number_of(&paths, hash | 1, path_count);
+	for (size_t i = 0; i < path.run.count; i++) {
+		const struct block *b = &blocks.item[path.run.item[i]];
+
+		hash = hash * b->power + b->hash;
+		idle += b->idle;
+	}
+	number = number_of(&paths, mixed(hash, path.length) | 1, path_count);
 	if (number < path_count)
 		return number;
 	path_count++;
+	into.written += fprintf(into.file, "path %u %zu %u", number, path.length, idle);
 	if (into.written > INTO_MAX) {
 		into.lost++;
-		fprintf(into.file, "path %u %zu %u -\n", number, path.run.count,
-			path.idle);
+		fputs(" -\n", into.file);
 		return number;
 	}
-	for (size_t i = 0; i < path.run.count; i++)
-		instructions.item[path.run.item[i]].used = true;
-	fprintf(into.file, "path %u %zu %u", number, path.run.count, path.idle);
-	put_runs(&path.run);
+	all.count = 0;
+	for (size_t i = 0; i < path.run.count; i++) {
+		const struct block *b = &blocks.item[path.run.item[i]];
+
+		for (uint32_t k = b->first; k < b->first + b->count; k++) {
+			add(&all, blocks.number.item[k]);
+			instructions.item[blocks.number.item[k]].used = true;
+		}
+	}
+	put_runs(&all);
 	if (options.counts)
 		put_data(number);
 	return number;
@@ -303,7 +522,8 @@ static void start_path(void)
 		in->loads = in->stores = in->devices = 0;
 	}
 	path.run.count = path.line.count = path.accessing.count = 0;
-	path.idle = 0;
+	path.length = 0;
+	repeats.it.open = exception.it.open = false;
 }
 
 static void end_row(void)
@@ -347,21 +567,124 @@ static bool is_asked_for(int64_t number)
 	}
 }
 
-static void execute(unsigned int cpu, void *number)
+/* Adds the executing block to the path, up to an instruction. */
+static void take(uint32_t to)
 {
-	(void)cpu;
-	executed++;
-	if (path.followed)
-		add(&path.run, (uint32_t)(uintptr_t)number);
+	if (path.followed && to > now.taken) {
+		add(&path.run, part_of(now.block, now.taken, to));
+		path.length += to - now.taken;
+	}
+	if (to > now.taken)
+		now.taken = to;
 }
 
-static void read_clock(unsigned int cpu, void *number)
+static bool in_kernel(uint64_t address)
 {
-	uint32_t site = (uint32_t)(uintptr_t)number;
+	return address >> 63;
+}
 
-	execute(cpu, number);
-	if (!current.followed || !current.started)
+/* Removes the last instruction of a block of the path, since it did not complete. */
+static void take_back(size_t at)
+{
+	uint32_t block = path.run.item[at];
+
+	path.run.item[at] = part_of(block, 0, blocks.item[block].count - 1);
+	path.length--;
+}
+
+static struct doubt doubt_it(void)
+{
+	return (struct doubt){ .open = path.followed, .at = path.run.count - 1 };
+}
+
+/*
+ * Adds what was executed of a block when another one starts. Its last instruction may
+ * have faulted.
+ */
+static void settle(uint32_t block)
+{
+	struct block *next = &blocks.item[block];
+	uint32_t count = blocks.item[now.block].count;
+	uint32_t done = (uint32_t)(executed - now.before);
+	const struct instruction *last, *to;
+	enum handles handles = next->handles;
+
+	if (!done || (done == count && handles != FAULTS)) {
+		take(done);
 		return;
+	}
+	last = nth(&blocks.item[now.block], done - 1);
+	to = nth(next, 0);
+	if (done < count) {
+		bool excepted = machine.handles && in_kernel(to->address) &&
+				to->address != last->address + last->size;
+
+		if (excepted && handles == NOT_KNOWN)
+			handles = next->handles = machine.handles(next);
+		done -= to->address == last->address ||
+			(excepted && handles == FAULTS);
+		take(done);
+		if (excepted && handles == NOT_KNOWN) {
+			exception.open = true;
+			exception.handler = block;
+			exception.it = doubt_it();
+		}
+	} else if (machine.leaves(last)) {
+		take(done);
+	} else if (in_kernel(last->address)) {
+		take(done - 1);
+	} else {
+		take(done);
+		repeats.it = doubt_it();
+		repeats.address = last->address;
+	}
+}
+
+/* Decides what an earlier block left open. */
+static void decide(uint32_t block)
+{
+	uint64_t address = nth(&blocks.item[block], 0)->address;
+
+	if (exception.open && block != exception.handler) {
+		enum handles handles = machine.handles(&blocks.item[block]);
+
+		blocks.item[exception.handler].handles = handles;
+		if (exception.it.open && handles == FAULTS)
+			take_back(exception.it.at);
+		exception.open = false;
+	}
+	if (repeats.it.open && !in_kernel(address)) {
+		if (address == repeats.address)
+			take_back(repeats.it.at);
+		repeats.it.open = false;
+	}
+}
+
+static void start_block(unsigned int cpu, void *number)
+{
+	uint32_t block = (uint32_t)(uintptr_t)number;
+
+	(void)cpu;
+	if (now.known)
+		settle(block);
+	now.known = true;
+	now.block = block;
+	now.taken = 0;
+	now.before = executed;
+	if (exception.open || repeats.it.open)
+		decide(block);
+}
+
+/* The callbacks of marks have the place of the instruction in its block. */
+static void read_clock(unsigned int cpu, void *index)
+{
+	uint32_t at = (uint32_t)(uintptr_t)index, site;
+
+	(void)cpu;
+	if (!now.known || !current.followed || !current.started)
+		return;
+	take(at + 1);
+	site = blocks.number.item[blocks.item[now.block].first + at];
 	if (current.row.count == 2 * ROW_MAX) {
 		memmove(current.row.item, current.row.item + 2,
 			(current.row.count - 2) * sizeof(*current.row.item));
@@ -373,40 +696,77 @@ static void read_clock(unsigned int cpu, void *number)
 	start_path();
 }
 
-static void begin_case(unsigned int cpu, void *number)
+static void observe_from_now_on(void);
+
+/* Has QEMU forget what it translated, and ask again what shall be observed of it. */
+static void observe(bool all)
 {
-	execute(cpu, number);
+	if (observed.wanted == all)
+		return;
+	observed.wanted = all;
+	qemu_plugin_reset(observed.id, observe_from_now_on, NULL);
+}
+
+static void begin_case(unsigned int cpu, void *index)
+{
+	(void)cpu, (void)index;
 	end_part();
 	current.number++;
 	current.started = false;
 	current.followed = is_asked_for(current.number);
 	if (current.followed)
 		fprintf(into.file, "case %lld\n", (long long)current.number);
+	observe(current.followed);
 }
 
-static void begin_part(unsigned int cpu, void *number)
+static void begin_part(unsigned int cpu, void *index)
 {
-	execute(cpu, number);
+	(void)cpu, (void)index;
 	end_part();
 	current.started = true;
 	if (current.followed)
 		fputs("part\n", into.file);
 }
 
-static void finish_row(unsigned int cpu, void *number)
+static void finish_row(unsigned int cpu, void *index)
 {
-	execute(cpu, number);
+	(void)cpu, (void)index;
 	if (current.followed)
 		end_row();
 }
 
-static void (*const on[])(unsigned int cpu, void *number) = {
-	[PLAIN] = execute,
+static void (*const on[])(unsigned int cpu, void *index) = {
 	[STAMP] = read_clock,
 	[CASE] = begin_case,
 	[PART] = begin_part,
 	[ROW] = finish_row,
 };
+
+static void say(char c)
+{
+	said.byte = grown(said.byte, said.count, &said.room, 1);
+	if (c != '\n') {
+		said.byte[said.count++] = c;
+		return;
+	}
+	fprintf(into.file, "said %.*s\n", (int)said.count, said.byte);
+	said.count = 0;
+}
+
+/* The address of a word is two bytes of text; see agent/mark.h. */
+static void hear(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address,
+		 void *data)
+{
+	(void)cpu, (void)info, (void)data;
+	if (current.followed) {
+		end_part();
+		current.followed = false;
+		observe(false);
+	}
+	say((char)address);
+	if (address >> 8 & 0xff)
+		say((char)(address >> 8));
+}
 
 static void access_data(unsigned int cpu, qemu_plugin_meminfo_t info,
 			uint64_t address, void *number)
@@ -441,11 +801,6 @@ static void access_data(unsigned int cpu, qemu_plugin_meminfo_t info,
 		    path.line.item[path.line.count - 1] != n)
 			add(&path.line, n);
 	}
-}
-
-static void wait(void)
-{
-	path.idle++;
 }
 
 static void copy_bytes(const struct qemu_plugin_insn *in, uint8_t *bytes,
@@ -498,35 +853,59 @@ static void find_module(const struct qemu_plugin_tb *block)
 	}
 }
 
-static enum kind kind_of(uint64_t address, const uint8_t *bytes, size_t size)
+/* Returns the mark of an instruction, or NULL. */
+static const struct mark *mark_at(const struct marks *m, uint64_t address,
+				  const uint8_t *bytes, size_t size)
 {
-	for (size_t i = 0; i < marks.count; i++) {
-		const struct mark *m = &marks.item[i];
-		uint64_t base = m->moves ? module.base : 0;
+	size_t low = 0, high = m->count;
 
-		if (m->address + base == address && (base || !m->moves) &&
-		    !memcmp(m->bytes, bytes, size < m->size ? size : m->size))
-			return m->kind;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (m->item[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return PLAIN;
+	for (; low < m->count && m->item[low].address == address; low++)
+		if (!memcmp(m->item[low].bytes, bytes,
+			    size < m->item[low].size ? size : m->item[low].size))
+			return &m->item[low];
+	return NULL;
 }
 
-static uint32_t instruction_number(const struct qemu_plugin_insn *in)
+static enum kind kind_of(const struct instruction *in)
+{
+	const struct mark *m = mark_at(&marks, in->address, in->bytes, in->size);
+
+	if (!m && module.base)
+		m = mark_at(&module.marks, in->address - module.base, in->bytes,
+			    in->size);
+	return m ? m->kind : KINDS;
+}
+
+static struct instruction read_instruction(const struct qemu_plugin_insn *in)
 {
 	struct instruction new = { .address = qemu_plugin_insn_vaddr(in) };
 	size_t size = qemu_plugin_insn_size(in);
-	uint64_t word[2];
-	uint32_t number;
 
 	new.size = (uint8_t)(size < sizeof(new.bytes) ? size : sizeof(new.bytes));
 	copy_bytes(in, new.bytes, new.size);
+	return new;
+}
+
+static uint32_t instruction_number(const struct qemu_plugin_insn *in,
+				   struct instruction new)
+{
+	uint64_t word[2];
+	uint32_t number;
+
 	memcpy(word, new.bytes, sizeof(word));
 	number = number_of(&instructions.numbers,
 			   mixed(mixed(mixed(1, new.address), word[0]), word[1]) | 1,
 			   (uint32_t)instructions.count);
 	if (number < instructions.count)
 		return number;
-	new.kind = kind_of(new.address, new.bytes, new.size);
 	if (options.text)
 		new.text = qemu_plugin_insn_disas(in);
 	instructions.item = grown(instructions.item, instructions.count,
@@ -536,26 +915,62 @@ static uint32_t instruction_number(const struct qemu_plugin_insn *in)
 	return number;
 }
 
+/* Registers what is always observed of an instruction. */
+static void observe_mark(struct qemu_plugin_insn *in, enum kind kind, size_t index)
+{
+	if (kind == WORD)
+		qemu_plugin_register_vcpu_mem_cb(in, hear, QEMU_PLUGIN_CB_NO_REGS,
+						 QEMU_PLUGIN_MEM_RW, NULL);
+	else if (kind == CASE || observed.all)
+		qemu_plugin_register_vcpu_insn_exec_cb(in, on[kind],
+						       QEMU_PLUGIN_CB_NO_REGS,
+						       (void *)index);
+}
+
+static void count(unsigned int cpu, void *data)
+{
+	(void)cpu, (void)data;
+	executed++;
+}
+
+static void count_execution(struct qemu_plugin_insn *in)
+{
+	if (qemu_plugin_register_vcpu_insn_exec_inline)
+		qemu_plugin_register_vcpu_insn_exec_inline(
+			in, QEMU_PLUGIN_INLINE_ADD_U64, &executed, 1);
+	else
+		qemu_plugin_register_vcpu_insn_exec_cb(
+			in, count, QEMU_PLUGIN_CB_NO_REGS, NULL);
+}
+
 static void translate(struct qemu_plugin_tb *block, void *data)
 {
 	size_t n = qemu_plugin_tb_n_insns(block);
+	uint32_t number[BLOCK_MAX];
 
 	(void)data;
 	if (module.size && !module.base)
 		find_module(block);
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *in = qemu_plugin_tb_get_insn(block, i);
-		uint32_t number = instruction_number(in);
+		struct instruction read = read_instruction(in);
+		enum kind kind = kind_of(&read);
 
-		qemu_plugin_register_vcpu_insn_exec_cb(
-			in, on[instructions.item[number].kind],
-			QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)number);
+		if (kind < KINDS)
+			observe_mark(in, kind, i);
+		if (!observed.all)
+			continue;
+		number[i] = instruction_number(in, read);
+		count_execution(in);
 		if (options.counts)
-			qemu_plugin_register_vcpu_mem_cb(in, access_data,
-							 QEMU_PLUGIN_CB_NO_REGS,
-							 QEMU_PLUGIN_MEM_RW,
-							 (void *)(uintptr_t)number);
+			qemu_plugin_register_vcpu_mem_cb(
+				in, access_data, QEMU_PLUGIN_CB_NO_REGS,
+				QEMU_PLUGIN_MEM_RW, (void *)(uintptr_t)number[i]);
 	}
+	if (observed.all)
+		qemu_plugin_register_vcpu_tb_exec_cb(
+			block, start_block, QEMU_PLUGIN_CB_NO_REGS,
+			(void *)(uintptr_t)block_number(number, (uint32_t)n));
 }
 
 static void translate_before_7(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
@@ -587,6 +1002,17 @@ static void end(void)
 	fprintf(into.file, "end %llu\n", (unsigned long long)executed);
 	if (fclose(into.file))
 		perror("kernmark: the trace cannot be written");
+}
+
+static void observe_from_now_on(void)
+{
+	observed.all = observed.wanted;
+	now.known = false;
+	qemu_plugin_register_vcpu_tb_trans_cb(
+		observed.id,
+		interface < 7 ? (qemu_plugin_callback)translate_before_7 :
+				(qemu_plugin_callback)translate, NULL);
+	qemu_plugin_register_atexit_cb(observed.id, end, NULL);
 }
 
 /* Returns the value of a hexadecimal digit, or -1. */
@@ -630,25 +1056,33 @@ static int read_module(const char *text)
 static int read_mark(const char *line)
 {
 	static const char *const names[] = {
-		[PLAIN] = "", [STAMP] = "stamp", [CASE] = "case",
-		[PART] = "part", [ROW] = "row",
+		[STAMP] = "stamp", [CASE] = "case", [PART] = "part",
+		[ROW] = "row", [WORD] = "word",
 	};
-	struct mark m = { .moves = module.size };
+	struct marks *all = module.size ? &module.marks : &marks;
+	struct mark m = { .kind = KINDS };
 	unsigned long long address;
 	char name[8], bytes[40];
 
 	if (sscanf(line, "%7s %llx %39s", name, &address, bytes) != 3)
 		return -1;
-	for (uint32_t k = STAMP; k <= ROW; k++)
+	for (enum kind k = 0; k < KINDS; k++)
 		if (!strcmp(name, names[k]))
-			m.kind = (enum kind)k;
+			m.kind = k;
 	m.address = address;
 	m.size = (uint32_t)read_bytes(bytes, m.bytes, NULL, sizeof(m.bytes));
-	marks.item = realloc(marks.item, (marks.count + 1) * sizeof(m));
-	if (!marks.item || !m.kind || !m.size)
+	if (m.kind == KINDS || !m.size)
 		return -1;
-	marks.item[marks.count++] = m;
+	all->item = grown(all->item, all->count, &all->room, sizeof(m));
+	all->item[all->count++] = m;
 	return 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct mark *one = a, *other = b;
+
+	return (one->address > other->address) - (one->address < other->address);
 }
 
 static int read_marks(const char *name)
@@ -665,6 +1099,11 @@ static int read_marks(const char *name)
 						      read_module(line + 7);
 	free(line);
 	fclose(file);
+	if (marks.count)
+		qsort(marks.item, marks.count, sizeof(*marks.item), by_address);
+	if (module.marks.count)
+		qsort(module.marks.item, module.marks.count,
+		      sizeof(*module.marks.item), by_address);
 	return wrong;
 }
 
@@ -683,6 +1122,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info,
 			int argc, char **argv)
 {
 	interface = info->version.cur;
+	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
+		if (!strcmp(info->target_name, machines[i].name))
+			machine = machines[i];
 	for (int i = 0; i < argc; i++) {
 		const char *value = strchr(argv[i], '=');
 
@@ -713,10 +1155,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info,
 		perror("kernmark: the trace cannot be written");
 		return -1;
 	}
-	qemu_plugin_register_vcpu_tb_trans_cb(
-		id, interface < 7 ? (qemu_plugin_callback)translate_before_7 :
-				    (qemu_plugin_callback)translate, NULL);
-	qemu_plugin_register_vcpu_idle_cb(id, wait, NULL);
-	qemu_plugin_register_atexit_cb(id, end, NULL);
+	observed.id = id;
+	observe_from_now_on();
 	return 0;
 }
