@@ -8,6 +8,8 @@
  *   .cases	a case begins
  *   .parts	a part of a case begins: its threads start next
  *   .rows	a sample ends, and its row of stamps is complete
+ *   .words	loads from an address whose last 16 bits are two characters of a text
+ *		for the tracer, the first one in the low bits; a second one of 0 is none
  */
 #ifndef KM_MARK_H
 #define KM_MARK_H

@@ -9,8 +9,8 @@
  * MARKS holds what the programs say about themselves (see agent/mark.h), one line
  * each:
  *
- *	stamp|case|part|row|word ADDRESS BYTES	a mark, and the first bytes of its
- *						instruction, in hexadecimal
+ *	stamp|case|part|row|word ADDRESS [BYTES]	a mark, and the first bytes of
+ *						its instruction, in hexadecimal
  *	module BYTES	what follows are offsets in the text of a module, which is
  *			loaded anywhere. BYTES are its text, where .. is a byte that
  *			the loader changes
@@ -65,8 +65,8 @@
 #define INTO_MAX (UINT64_C(2) << 30)
 /* Readings of the clock in one row; a row with more is cut at its start. */
 #define ROW_MAX 4096
-/* Equal bytes that prove that a block belongs to the module. */
-#define PROOF_BYTES 24
+/* Equal bytes of a block that may belong to the module. */
+#define ALIKE_BYTES 16
 #define LINE_SHIFT 6
 /* No instruction of any processor is longer. */
 #define INSTRUCTION_MAX 16
@@ -153,6 +153,8 @@ static struct {
 	bool *changed;		/* by the loader */
 	size_t size;
 	uint64_t base;		/* 0: not found yet */
+	struct table bases;	/* where it may be */
+	struct list alike;	/* for each, the offset of a block that was alike */
 } module;
 
 static struct {
@@ -813,38 +815,56 @@ static void copy_bytes(const struct qemu_plugin_insn *in, uint8_t *bytes,
 }
 
 /*
- * Looks for a block in the module's text, at the same place in a page. An instruction
- * that the loader changes does not count, whatever it has become.
+ * Whether a block may be this part of the module's text. An instruction that the loader
+ * changes does not count, whatever it has become.
+ */
+static bool is_alike(const struct qemu_plugin_tb *block, uint64_t offset)
+{
+	uint64_t start =
+		qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0));
+	size_t equal = 0;
+
+	for (size_t i = 0; i < qemu_plugin_tb_n_insns(block); i++) {
+		struct qemu_plugin_insn *in = qemu_plugin_tb_get_insn(block, i);
+		uint64_t at = offset + qemu_plugin_insn_vaddr(in) - start;
+		size_t size = qemu_plugin_insn_size(in);
+		uint8_t bytes[INSTRUCTION_MAX];
+		bool changed = false;
+
+		if (at + size > module.size || size > sizeof(bytes))
+			return false;
+		for (size_t k = 0; k < size; k++)
+			changed |= module.changed[at + k];
+		if (changed)
+			continue;
+		copy_bytes(in, bytes, size);
+		if (memcmp(bytes, module.byte + at, size))
+			return false;
+		equal += size;
+	}
+	return equal >= ALIKE_BYTES;
+}
+
+/*
+ * Looks for a block at the same place in a page of the module's text, which starts at
+ * a page. Much code begins alike, so it takes two different blocks to tell where the
+ * module is.
  */
 static void find_module(const struct qemu_plugin_tb *block)
 {
-	size_t n = qemu_plugin_tb_n_insns(block);
 	uint64_t start =
 		qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0));
 
 	for (uint64_t at = start & 0xfff; at < module.size; at += 0x1000) {
-		size_t equal = 0, i;
+		uint32_t number;
 
-		for (i = 0; i < n; i++) {
-			struct qemu_plugin_insn *in =
-				qemu_plugin_tb_get_insn(block, i);
-			size_t size = qemu_plugin_insn_size(in), k;
-			uint64_t offset = at + qemu_plugin_insn_vaddr(in) - start;
-			uint8_t bytes[INSTRUCTION_MAX];
-			bool changed = false;
-
-			if (offset + size > module.size)
-				break;
-			for (k = 0; k < size; k++)
-				changed |= module.changed[offset + k];
-			if (changed)
-				continue;
-			copy_bytes(in, bytes, size);
-			if (memcmp(bytes, module.byte + offset, size))
-				break;
-			equal += size;
-		}
-		if (i == n && equal >= PROOF_BYTES) {
+		if (!is_alike(block, at))
+			continue;
+		number = number_of(&module.bases, mixed(1, start - at) | 1,
+				   (uint32_t)module.alike.count);
+		if (number == module.alike.count) {
+			add(&module.alike, (uint32_t)at);
+		} else if (module.alike.item[number] != at) {
 			module.base = start - at;
 			fprintf(into.file, "base 0x%llx\n",
 				(unsigned long long)module.base);
@@ -1062,16 +1082,16 @@ static int read_mark(const char *line)
 	struct marks *all = module.size ? &module.marks : &marks;
 	struct mark m = { .kind = KINDS };
 	unsigned long long address;
-	char name[8], bytes[40];
+	char name[8], bytes[40] = "";
 
-	if (sscanf(line, "%7s %llx %39s", name, &address, bytes) != 3)
+	if (sscanf(line, "%7s %llx %39s", name, &address, bytes) < 2)
 		return -1;
 	for (enum kind k = 0; k < KINDS; k++)
 		if (!strcmp(name, names[k]))
 			m.kind = k;
 	m.address = address;
 	m.size = (uint32_t)read_bytes(bytes, m.bytes, NULL, sizeof(m.bytes));
-	if (m.kind == KINDS || !m.size)
+	if (m.kind == KINDS)
 		return -1;
 	all->item = grown(all->item, all->count, &all->room, sizeof(m));
 	all->item[all->count++] = m;

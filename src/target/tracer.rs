@@ -4,13 +4,13 @@
 //! it where the agent's marks are, and reads the list that it writes.
 
 use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::cache::utf8;
-use super::description::{fill_words, has_placeholder, Trace};
+use super::description::Trace;
 use super::plugin::{escaped, plugin_file};
 use super::Order;
 use crate::base::interrupt::Interrupt;
@@ -30,10 +30,19 @@ pub struct TraceOptions {
     pub text: bool,
 }
 
+/// The name of the program in a file: an unstripped copy has its name, and so has a module.
+fn program(path: &Path) -> &OsStr {
+    let name = match path.extension().and_then(OsStr::to_str) {
+        Some("symbols" | "ko") => path.file_stem(),
+        _ => path.file_name(),
+    };
+    name.unwrap_or_default()
+}
+
 /// Follows the instructions of sessions, and reads their lists.
 #[derive(Debug)]
 pub struct Tracer {
-    /// The marks, the list and the symbols are here.
+    /// The marks and the list are here.
     folder: tempfile::TempDir,
     plugin: PathBuf,
     images: Vec<Image>,
@@ -57,7 +66,7 @@ impl Tracer {
         let mut images = Vec::new();
         for path in &trace.programs {
             let path = Path::new(path);
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = program(path).to_string_lossy();
             match fs::read(path) {
                 Ok(bytes) => images.push(Image::read(&name, &bytes)?),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -120,8 +129,7 @@ impl Tracer {
         if wanted.text {
             setting.push_str(",text=on");
         }
-        let symbols = self.folder.path().join("symbols");
-        let mut words = fill_words(&self.command, &[("symbols", utf8(&symbols)?)]);
+        let mut words = self.command.clone();
         words.extend(["-plugin".to_owned(), setting]);
         Ok(words)
     }
@@ -156,15 +164,7 @@ impl Tracer {
                 symbol
             }));
         }
-        if has_placeholder(&self.command, "symbols") {
-            let path = self.folder.path().join("symbols");
-            let text = fs::read(path).map_err(|error| {
-                in_context(format!(
-                    "the machine did not list its kernel's functions: {error}"
-                ))
-            })?;
-            symbols.extend(of_kallsyms(&String::from_utf8_lossy(&text)));
-        }
+        symbols.extend(of_kallsyms(&list.said));
         let set = self.images.first().map(|image| image.set);
         Ok(Seen {
             list,

@@ -14,11 +14,12 @@ use super::instruction::Set;
 use super::symbols::Symbol;
 
 /// The sections of marks, and what the emulator's plugin calls their marks.
-const MARKS: [(&str, &str); 4] = [
+const MARKS: [(&str, &str); 5] = [
     (".stamps", "stamp"),
     (".cases", "case"),
     (".parts", "part"),
     (".rows", "row"),
+    (".words", "word"),
 ];
 
 /// Longest instruction of any instruction set, in bytes.

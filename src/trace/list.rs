@@ -119,6 +119,9 @@ pub struct List {
     pub instructions: HashMap<u32, Instruction>,
     /// The addresses of the lines of data, by number.
     pub lines: HashMap<u32, u64>,
+    /// What the machine told the emulator: the text of its kernel's `/proc/kallsyms`. Empty if its
+    /// kernel has none.
+    pub said: String,
     /// How many instructions were executed in all.
     pub executed: u64,
 }
@@ -213,6 +216,10 @@ impl List {
                     text: words.next().unwrap_or_default().to_owned(),
                 };
                 self.instructions.insert(number, instruction);
+            }
+            "said" => {
+                self.said.push_str(rest);
+                self.said.push('\n');
             }
             "lost" => {}
             "end" => self.executed = rest.parse().ok()?,

@@ -7,6 +7,10 @@
  *
  *	records=TTY	the agent's standard output, raw; default: the console
  *	seccomp=N	the agent's system calls pass a filter of N rules; 0: none
+ *
+ * If a tracer listens (agent/trace), it then tells the tracer the kernel's functions.
+ * The agent has ended by then, and no word says that a tracer listens, so that a
+ * machine measures the same with and without one.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,7 +18,9 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +33,11 @@
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
+#ifdef __x86_64__
+#include <sys/io.h>
+#endif
+
+#include "../../mark.h"
 
 /* The kernel's command line has our words after this one. */
 #define MARK "kernmark"
@@ -34,6 +45,7 @@
 /* As many rules as a filter has room for; no call has such a number. */
 #define RULES_MOST 2000
 #define CALLS_MOST 100000
+#define KALLSYMS "/proc/kallsyms"
 
 static void complain(const char *what)
 {
@@ -165,6 +177,98 @@ static void run_agent(char **mark)
 			WEXITSTATUS(status));
 }
 
+/* Two characters of a text for the tracer are the low bits of an address here. */
+static char words[1 << 16] __attribute__((aligned(1 << 16)));
+
+static void say_word(const char *at)
+{
+	__asm__ volatile(
+#ifdef __x86_64__
+		KM_MARK(".words") "movb %0, %%al" : : "m"(*at) : "al"
+#else
+		KM_MARK(".words") "ldrb w0, %0" : : "Q"(*at) : "x0"
+#endif
+	);
+}
+
+static void say(const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i += 2) {
+		size_t second = i + 1 < size ? (unsigned char)text[i + 1] : 0;
+
+		say_word(words + ((unsigned char)text[i] | second << 8));
+	}
+}
+
+/*
+ * The emulator has another debug console next to that of the records, or a command
+ * line for semihosting.
+ */
+#ifdef __x86_64__
+static bool tracer_listens(unsigned int console)
+{
+	if (ioperm(console + 1, 1, 1))
+		return false;
+	/* A debug console returns this value. */
+	return inb((unsigned short)(console + 1)) == 0xe9;
+}
+#else
+static bool tracer_listens(unsigned int console)
+{
+	char line[16] = "";
+	uint64_t block[] = { (uintptr_t)line, sizeof(line) };
+	register uint64_t call __asm__("x0") = 0x15;
+	register uint64_t *at __asm__("x1") = block;
+
+	(void)console;
+	__asm__ volatile("hlt #0xf000" : "+r"(call) : "r"(at) : "memory");
+	return !strcmp(line, "tracer");
+}
+#endif
+
+/* Says the lines of the kernel's functions, whose type is t, T, w or W. */
+static void say_functions(void)
+{
+	static char text[1 << 16];
+	size_t used = 0;
+	ssize_t n;
+	int file = open(KALLSYMS, O_RDONLY | O_CLOEXEC);
+
+	if (file < 0)
+		return complain(KALLSYMS);
+	while ((n = read(file, text + used, sizeof(text) - used)) > 0) {
+		char *line = text, *end;
+
+		used += (size_t)n;
+		while ((end = memchr(line, '\n', used - (size_t)(line - text)))) {
+			const char *type = memchr(line, ' ', (size_t)(end - line));
+
+			if (type && strchr("tTwW", type[1]))
+				say(line, (size_t)(end + 1 - line));
+			line = end + 1;
+		}
+		used -= (size_t)(line - text);
+		memmove(text, line, used);
+	}
+	if (n < 0)
+		complain(KALLSYMS);
+	close(file);
+}
+
+/* Without an emulator's debug console there is no tracer. */
+static void tell_tracer(char **word)
+{
+	const char *console = NULL;
+
+	for (; *word && !console; word++)
+		console = value_of(*word, "debugcon");
+	if (!console || !tracer_listens((unsigned int)strtoul(console, NULL, 10)))
+		return;
+	/* From here on, the tracer follows nothing else. */
+	say("\n", 1);
+	say_functions();
+}
+
 int main(int argc, char **argv)
 {
 	char **mark = find_mark(argv);
@@ -177,11 +281,13 @@ int main(int argc, char **argv)
 	mount_at("/tmp", "tmpfs");
 	mount_at("/run", "tmpfs");
 	raise_loopback();
-	if (mark)
+	if (mark) {
 		run_agent(mark);
-	else
+		tell_tracer(mark);
+	} else {
 		fputs("init: the kernel's command line does not end in `-- " MARK
 		      " ORDER`; does it contain another `--`?\n", stderr);
+	}
 	/* If this process ended, the kernel would panic. */
 	reboot(RB_POWER_OFF);
 	complain("cannot power off");

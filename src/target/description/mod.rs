@@ -93,8 +93,8 @@ pub struct Board {
 pub struct Trace {
     /// The ELF files of what runs on it. Those that a build does not make are left out.
     pub programs: Vec<String>,
-    /// Words to add to the command. `{symbols}` is a file into which the machine writes the text of
-    /// its kernel's `/proc/kallsyms`.
+    /// Words to add to the command, by which the machine learns that a tracer listens to what it
+    /// says (`agent/mark.h`).
     #[serde(default)]
     pub command: Vec<String>,
 }
@@ -417,7 +417,7 @@ impl Board {
                 return Err("`trace` names no program in `programs`".to_owned());
             }
             check_words("programs", &trace.programs, tools)?;
-            check_words("command", &trace.command, &[tools, &["symbols"]].concat())?;
+            check_words("command", &trace.command, tools)?;
         }
         check_words("probe", &self.probe, tools)?;
         check_words("flash", &self.flash, tools)?;

@@ -6,9 +6,7 @@
 pub(super) const COMMON: [&str; 5] = ["agent_sources", "linux_agent", "here", "out", "board"];
 
 /// Placeholders that are known in some words only.
-pub(super) const SPECIAL: [&str; 7] = [
-    "image", "serial", "baud", "tool", "order", "console", "symbols",
-];
+pub(super) const SPECIAL: [&str; 6] = ["image", "serial", "baud", "tool", "order", "console"];
 
 /// The values of placeholders that the tool knows.
 #[derive(Clone, Copy, Debug)]
