@@ -246,6 +246,9 @@ impl Trace {
         let counts = counts.into_iter().enumerate();
         mode.functions
             .extend(counts.filter(|(_, count)| *count > 0));
+        if self.has_counts {
+            mode.counts = self.counts(sampled, &path);
+        }
         mode
     }
 }
