@@ -118,9 +118,10 @@ impl Site {
 /// are found by where they return to.
 #[must_use]
 pub fn switches_stacks(name: &str) -> bool {
-    const NAMES: [&str; 5] = [
+    const NAMES: [&str; 6] = [
         "__switch_to_asm",
         "cpu_switch_to",
+        "z_arm_pendsv",
         "z_arm64_context_switch",
         "z_riscv_switch",
         "z_x86_switch",
@@ -475,13 +476,10 @@ impl Follower<'_> {
     /// Whether the frame that is left, or a function that it jumped to, always returns on another
     /// stack.
     fn switches(&self, expected: Number) -> bool {
-        let above = self
-            .stack(Some(self.top))
-            .take_while(|number| *number != expected);
-        self.frame(expected).entry == Entry::Called
-            && above
-                .chain([expected])
-                .any(|number| self.frame(number).switches)
+        self.stack(Some(self.top))
+            .take_while(|number| *number != expected)
+            .chain([expected])
+            .any(|number| self.frame(number).switches)
     }
 
     /// A return from a function whose caller is not known.
@@ -985,6 +983,10 @@ mod tests {
         expect(
             "a0:call=s0 s0:ret a1:call=s0 s0:ret a1",
             "B-a2(C-s1) S-a1(C-s1)",
+        );
+        expect(
+            "a0:call=w0 w0 s0:ret w1 w2:ret b5",
+            "B-a1(C-w1(I-s1)) S-w2 B-b1",
         );
         expect("a0:call=s0 s0:ret n0 n1:iret b5", "B-a1(C-s1) S-n2 B-b1");
     }
