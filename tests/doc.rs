@@ -221,7 +221,7 @@ fn mistakes(line: &str, help: &BTreeMap<String, BTreeSet<String>>) -> Vec<String
             continue;
         };
         for word in words.filter(|word| word.starts_with('-') && *word != "-") {
-            let option = word.split(['=', ',', '`']).next().unwrap();
+            let option = word.split(['=', ',', '`', '\'']).next().unwrap();
             if !options.contains(option) {
                 wrong.push(format!("kernmark {name} has no {option}"));
             }

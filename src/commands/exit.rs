@@ -83,3 +83,29 @@ pub(super) fn of_run(run: &Run) -> u8 {
         OK
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bisection_goes_on_only_with_what_was_judged() {
+        let why = String::new;
+        for (outcome, ordinary, bisection) in [
+            (Ok(OK), 0, 0),
+            (Ok(FAILED), 1, 125),
+            (Ok(USAGE), 2, 255),
+            (Ok(REGRESSED), 3, 1),
+            (Ok(INCONCLUSIVE), 4, 125),
+            (Ok(INCOMPARABLE), 5, 125),
+            (Ok(PANICKED), 101, 255),
+            (Ok(INTERRUPTED), 130, 130),
+            (Err(Failure::Usage(why())), 2, 255),
+            (Err(Failure::NoSuchMetric(why())), 2, 125),
+            (Err(Failure::Failed(why())), 1, 125),
+        ] {
+            assert_eq!(of(&outcome), ordinary, "{outcome:?}");
+            assert_eq!(for_bisect(&outcome), bisection, "{outcome:?}");
+        }
+    }
+}

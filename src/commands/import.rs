@@ -94,13 +94,17 @@ pub(super) fn import(arguments: &Arguments) -> Outcome {
 ///
 /// # Errors
 ///
-/// The file cannot be read.
+/// The file cannot be read, or is empty.
 pub(super) fn imported(
     path: &Path,
     wanted: Option<&'static import::Format>,
     other: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Result<Result<Imported, Problem>, Failure> {
     let mut input = Input::open(path).map_err(Failure::Failed)?;
+    // A program that failed leaves nothing in its pipe. It has said why.
+    if input.reader().fill_buf().is_ok_and(<[u8]>::is_empty) {
+        return Err(Failure::Failed(format!("{}: it is empty", path.display())));
+    }
     let mut source = neighbour(path).chain(input.reader());
     match import::read_unclaimed(&mut source, wanted, other) {
         Err(Problem::Io(error)) => Err(Failure::Failed(input.unreadable(&error))),
