@@ -315,3 +315,25 @@ fn exit_status_is_what_git_bisect_expects() {
     let nowhere = ["run", "--on", "freertos,source=nowhere"];
     assert_eq!(bed.run(&[&nowhere[..], &judged].concat()).status, stopped);
 }
+
+#[test]
+fn why_names_the_slow_function() {
+    let Some(bed) = Bed::new("kernmark why --against") else {
+        return;
+    };
+    bed.git(&["worktree", "add", "--quiet", "../good", "HEAD"]);
+    bed.slow_down(3);
+    bed.commit("slower");
+    let against = |folder: &str, more: &[&str]| {
+        let base = format!("freertos:m4,source={folder}");
+        let target = ["--on", "freertos:m4,source=.", "--against", &base];
+        bed.run(&[&["why", METRIC, "--samples", "5"], &target[..], more].concat())
+    };
+    let seen = against("../good", &[]);
+    seen.expect(0, "xQueueGenericSend", "");
+    assert!(seen.out.contains("+3"), "{seen:#?}");
+    assert_eq!(against("../good", &["--bisect"]).status, Some(1));
+    assert_eq!(against(".", &["--bisect"]).status, Some(0));
+    assert_eq!(against(".", &["--bisect", "--path", "9"]).status, Some(125));
+    assert_eq!(against("nowhere", &["--bisect"]).status, Some(255));
+}

@@ -26,7 +26,7 @@ pub(super) fn read(path: Option<&Path>) -> Result<Option<Budget>, Failure> {
 /// Judges a run by the budget in a file, if one is given.
 pub(super) fn judge(path: Option<&Path>, run: &Run) -> Result<Option<Judgement>, Failure> {
     let judged = read(path)?.map(|budget| budget.judge(run));
-    judged.transpose().map_err(Failure::NoSuchMetric)
+    judged.transpose().map_err(Failure::Absent)
 }
 
 /// A run with the judgement of its budget. If the format has no place for the judgement, it goes

@@ -54,7 +54,7 @@ With --bisect, for `git bisect run`:
 pub fn of(outcome: &Outcome) -> u8 {
     match outcome {
         Ok(status) => *status,
-        Err(Failure::Usage(_) | Failure::NoSuchMetric(_)) => USAGE,
+        Err(Failure::Usage(_) | Failure::Absent(_)) => USAGE,
         Err(Failure::Failed(_)) => FAILED,
     }
 }
@@ -67,7 +67,7 @@ pub fn for_bisect(outcome: &Outcome) -> u8 {
         Ok(REGRESSED) => 1,
         Ok(INTERRUPTED) => INTERRUPTED,
         Ok(USAGE | PANICKED) | Err(Failure::Usage(_)) => STOP,
-        Ok(_) | Err(Failure::NoSuchMetric(_) | Failure::Failed(_)) => SKIP,
+        Ok(_) | Err(Failure::Absent(_) | Failure::Failed(_)) => SKIP,
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
             (Ok(PANICKED), 101, 255),
             (Ok(INTERRUPTED), 130, 130),
             (Err(Failure::Usage(why())), 2, 255),
-            (Err(Failure::NoSuchMetric(why())), 2, 125),
+            (Err(Failure::Absent(why())), 2, 125),
             (Err(Failure::Failed(why())), 1, 125),
         ] {
             assert_eq!(of(&outcome), ordinary, "{outcome:?}");

@@ -131,8 +131,8 @@ fn after_help() -> String {
 pub enum Failure {
     /// The arguments make no sense.
     Usage(String),
-    /// They name a metric that the target does not have. Another of its revisions may have it.
-    NoSuchMetric(String),
+    /// They name something, such as a metric, that this kernel lacks. Another revision may have it.
+    Absent(String),
     /// Something went wrong.
     Failed(String),
 }
@@ -142,7 +142,7 @@ impl Failure {
     #[must_use]
     pub fn why(&self) -> &str {
         match self {
-            Failure::Usage(why) | Failure::NoSuchMetric(why) | Failure::Failed(why) => why,
+            Failure::Usage(why) | Failure::Absent(why) | Failure::Failed(why) => why,
         }
     }
 }
@@ -183,7 +183,7 @@ fn interrupt() -> Result<Interrupt, Failure> {
 /// Checks that each filter selects a metric of the catalog.
 fn verify_filters(catalog: &[Entry], filters: &[String]) -> Result<(), Failure> {
     let ids: Vec<&str> = catalog.iter().map(|entry| entry.metric.as_str()).collect();
-    filter::verify(filters, &ids).map_err(Failure::NoSuchMetric)
+    filter::verify(filters, &ids).map_err(Failure::Absent)
 }
 fn is_selected(metric: &str, filters: &[String]) -> bool {
     let selects = |filter: &String| filter::matches(filter, metric);

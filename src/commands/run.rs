@@ -160,8 +160,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let metrics = made.run.metrics.iter().map(|metric| &metric.id);
     let entries = made.run.catalog.iter().map(|entry| &entry.metric);
     let ids: Vec<&str> = metrics.chain(entries).map(String::as_str).collect();
-    filter::verify(&arguments.filters, &ids).map_err(Failure::NoSuchMetric)?;
-    let judgement = judgement.map_err(Failure::NoSuchMetric)?;
+    filter::verify(&arguments.filters, &ids).map_err(Failure::Absent)?;
+    let judgement = judgement.map_err(Failure::Absent)?;
     Ok(budget::combined_status(
         made.exit_status(),
         judgement.as_ref(),

@@ -55,9 +55,9 @@ pub struct Arguments {
     #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "freertos:m4", long_help = ON_LONG)]
     pub on: Spec,
 
-    /// What to compare the target with: shows what was added, removed and grew since SPEC
-    #[arg(long, value_name = "SPEC", value_parser = spec)]
-    pub against: Option<Spec>,
+    /// The other target.
+    #[command(flatten)]
+    pub base: Base,
 
     /// Samples to measure [default: as the target's description says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=1_000_000))]
@@ -101,6 +101,22 @@ pub struct Arguments {
     /// How to print the result
     #[arg(long, value_enum, default_value_t)]
     pub format: WhyFormat,
+}
+
+/// What a target is compared with.
+#[derive(Args, Debug)]
+pub struct Base {
+    /// What to compare the target with: shows what was added, removed and grew since SPEC
+    #[arg(long, value_name = "SPEC", value_parser = spec)]
+    pub against: Option<Spec>,
+
+    /// Exit as `git bisect run` expects: 0 if the path is no longer than that of --against, 1 if
+    /// it is, 125 if that could not be judged
+    ///
+    /// 128 and more for wrong arguments and interrupts, which stop the bisection. See
+    /// doc/bisect.md.
+    #[arg(long, requires = "against")]
+    pub bisect: bool,
 }
 
 /// Parses the shape of a cache: its size, its ways and the length of a line.
@@ -210,7 +226,7 @@ pub(super) fn why(arguments: &Arguments) -> Outcome {
     let Some(followed) = followed else {
         return Ok(exit::INTERRUPTED);
     };
-    let base = match &arguments.against {
+    let base = match &arguments.base.against {
         Some(base) => match follow(arguments, base, wanted, &interrupt)? {
             Some(base) => Some(base),
             None => return Ok(exit::INTERRUPTED),
@@ -221,7 +237,15 @@ pub(super) fn why(arguments: &Arguments) -> Outcome {
         Some(base) => compared(arguments, base, &followed)?,
         None => shown(arguments, &followed)?,
     };
-    print(text.as_bytes())
+    print(text.as_bytes())?;
+    match &base {
+        Some(base) if arguments.base.bisect => {
+            let [before, after] = [base, &followed].map(|side| side.choose(arguments.path));
+            let is_longer = after?.sampled.instructions > before?.sampled.instructions;
+            Ok(if is_longer { exit::REGRESSED } else { exit::OK })
+        }
+        _ => Ok(exit::OK),
+    }
 }
 
 /// The text of one target.
@@ -326,7 +350,7 @@ impl Followed {
             }
         };
         let sampled = chosen.ok_or_else(|| {
-            Failure::Usage(format!(
+            Failure::Absent(format!(
                 "there is no such path; there are {}",
                 sampled.len()
             ))
@@ -527,7 +551,7 @@ fn measure_followed(
     let entries = prepared.catalog.iter().flat_map(|catalog| &catalog.entries);
     let ids: Vec<&str> = entries.clone().map(|entry| entry.metric.as_str()).collect();
     let Some(entry) = entries.clone().find(|entry| entry.metric == metric) else {
-        return Err(Failure::Usage(format!(
+        return Err(Failure::Absent(format!(
             "{} has no metric `{metric}`{}; `kernmark list --on {}` lists them",
             order.on,
             filter::suggestion(metric, &ids),
