@@ -396,7 +396,12 @@ impl<'a> Described<'a> {
                 self.chosen.choice
             ));
         };
-        let tracer = Rc::new(Tracer::new(trace, wanted, self.interrupt)?);
+        let emulator = match &self.chosen.source {
+            RecordSource::Command(words) => words.first(),
+            RecordSource::Serial { .. } => None,
+        };
+        let emulator = emulator.ok_or("its command is empty")?;
+        let tracer = Rc::new(Tracer::new(trace, emulator, wanted, self.interrupt)?);
         self.tracer = Some(Rc::clone(&tracer));
         Ok(tracer)
     }
@@ -548,12 +553,13 @@ impl Target for Described<'_> {
             ("order", words.as_str()),
             ("console", utf8(console.path())?),
         ];
-        let mut arguments = description::fill_words(command, &values).into_iter();
+        let mut all_words = description::fill_words(command, &values);
+        if let Some(tracer) = &self.tracer {
+            tracer.extend(&mut all_words, order)?;
+        }
+        let mut arguments = all_words.into_iter();
         let mut command = Command::new(arguments.next().ok_or("its command is empty")?);
         command.args(arguments);
-        if let Some(tracer) = &self.tracer {
-            command.args(tracer.words(order)?);
-        }
         let ending = match self.chosen.order {
             OrderMethod::Line => {
                 process::ordered_session(&mut command, &words, bounds, self.interrupt, take)

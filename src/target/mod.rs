@@ -8,6 +8,7 @@ pub mod cache;
 pub mod described;
 pub mod description;
 pub mod exec;
+mod execution_log;
 pub mod file;
 pub mod folder;
 pub mod host;

@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// What lists executed instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tracer {
+pub enum Lister {
     /// The plugin in this file.
     Plugin(PathBuf),
     /// The emulator's log, because the plugin cannot be used.
@@ -45,7 +45,7 @@ pub enum Step {
 /// # Errors
 ///
 /// The emulator cannot be started, or has neither plugins nor such a log.
-pub fn tracer(emulator: &str, interrupt: &Interrupt) -> Result<Option<Tracer>, String> {
+pub fn lister(emulator: &str, interrupt: &Interrupt) -> Result<Option<Lister>, String> {
     match plugin_file(interrupt) {
         Ok(Some(plugin)) => with_plugin(emulator, plugin, interrupt),
         Ok(None) => Ok(None),
@@ -57,9 +57,9 @@ fn with_plugin(
     emulator: &str,
     plugin: PathBuf,
     interrupt: &Interrupt,
-) -> Result<Option<Tracer>, String> {
+) -> Result<Option<Lister>, String> {
     match accepts(emulator, &plugin, interrupt)? {
-        ToolResult::Succeeded(_) => Ok(Some(Tracer::Plugin(plugin))),
+        ToolResult::Succeeded(_) => Ok(Some(Lister::Plugin(plugin))),
         ToolResult::Interrupted => Ok(None),
         ToolResult::Failed(what, stderr) => {
             let said = last_lines(&stderr);
@@ -73,11 +73,11 @@ fn with_plugin(
     }
 }
 
-fn with_log(emulator: &str, instead: String) -> Result<Tracer, String> {
+fn with_log(emulator: &str, instead: String) -> Result<Lister, String> {
     let help = Command::new(emulator).arg("--help").output();
     let help = help.map_err(|error| format!("cannot start {emulator}: {error}"))?;
     match step(&String::from_utf8_lossy(&help.stdout)) {
-        Some(step) => Ok(Tracer::Log { instead, step }),
+        Some(step) => Ok(Lister::Log { instead, step }),
         None => Err(format!("{instead}; and it cannot log single instructions")),
     }
 }
@@ -121,8 +121,8 @@ pub fn plugin_file(interrupt: &Interrupt) -> Result<Option<PathBuf>, String> {
     }
 }
 
-/// Starts the emulator with the plugin, which then only ends it. It fails where plugins were left
-/// out, and where it has another version of the interface.
+/// Starts the emulator with the plugin, which then only ends it. This fails where plugins were left
+/// out, and where the emulator has another version of the interface.
 fn accepts(emulator: &str, plugin: &Path, interrupt: &Interrupt) -> Result<ToolResult, String> {
     let mut command = Command::new(emulator);
     command
@@ -229,7 +229,7 @@ mod tests {
             let emulator = without_plugins(folder.path(), help);
             with_plugin(&emulator, "trace.so".into(), &interrupt)
         };
-        let Ok(Some(Tracer::Log { instead, step })) = ask("-singlestep one instruction") else {
+        let Ok(Some(Lister::Log { instead, step })) = ask("-singlestep one instruction") else {
             panic!("no log");
         };
         assert_eq!(step, Step::Singlestep);

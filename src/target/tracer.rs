@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Follows the instructions of an emulated target: builds the plugin for QEMU (`agent/trace`), tells
-//! it where the agent's marks are, and reads the list that it writes.
+//! Follows the instructions of an emulated target: tells the plugin for QEMU (`agent/trace`) where
+//! the agent's marks are, and reads the list that it writes. Where QEMU does not take the plugin, the
+//! list is made from its log.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::io::{BufReader, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::description::Trace;
-use super::plugin::{escaped, plugin_file};
+use super::execution_log::ExecutionLog;
+use super::plugin::{self, escaped, Lister};
 use super::Order;
 use crate::base::interrupt::Interrupt;
 use crate::trace::image::Image;
 use crate::trace::list::List;
+use crate::trace::log::Code;
 use crate::trace::symbols::{of_kallsyms, Symbols};
 use crate::trace::Seen;
 
@@ -44,7 +47,11 @@ fn program(path: &Path) -> &OsStr {
 pub struct Tracer {
     /// The marks and the list are here.
     folder: tempfile::TempDir,
-    plugin: PathBuf,
+    lister: Lister,
+    /// The code of the agent's program, if the list is made from a log.
+    code: Option<Code>,
+    /// The log of the session that runs.
+    log: RefCell<Option<ExecutionLog>>,
     images: Vec<Image>,
     command: Vec<String>,
     wanted: RefCell<TraceOptions>,
@@ -53,22 +60,30 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Prepares to follow what runs the programs of a description.
+    /// Prepares to follow what runs the programs of a description in this emulator.
     ///
     /// # Errors
     ///
-    /// A program cannot be read, none has the agent's marks, or the plugin cannot be built.
+    /// A program cannot be read, none has the agent's marks, or the emulator lists no instructions.
     pub(super) fn new(
         trace: &Trace,
+        emulator: &str,
         wanted: TraceOptions,
         interrupt: &Interrupt,
     ) -> Result<Self, String> {
-        let mut images = Vec::new();
+        let lister = plugin::lister(emulator, interrupt)?.ok_or("interrupted")?;
+        let (mut images, mut code) = (Vec::new(), None);
         for path in &trace.programs {
             let path = Path::new(path);
             let name = program(path).to_string_lossy();
             match fs::read(path) {
-                Ok(bytes) => images.push(Image::read(&name, &bytes)?),
+                Ok(bytes) => {
+                    let image = Image::read(&name, &bytes)?;
+                    if image.has_marks() {
+                        code = Some(Code::read(&name, &bytes));
+                    }
+                    images.push(image);
+                }
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
             }
@@ -90,7 +105,9 @@ impl Tracer {
             .map_err(|error| format!("cannot write the marks for the trace: {error}"))?;
         Ok(Tracer {
             folder,
-            plugin: plugin_file(interrupt)?.ok_or("interrupted")?,
+            code: code_for(&lister, trace, &images, code)?,
+            lister,
+            log: RefCell::default(),
             images,
             command: trace.command.clone(),
             wanted: RefCell::new(wanted),
@@ -103,35 +120,65 @@ impl Tracer {
         self.wanted.replace(wanted);
     }
 
-    /// The words to add to the command of a session.
-    pub(super) fn words(&self, order: &Order) -> Result<Vec<String>, String> {
+    /// Makes the command of a session list what it executes.
+    pub(super) fn extend(&self, command: &mut Vec<String>, order: &Order) -> Result<(), String> {
         let Order::Run { cases, all, .. } = order else {
-            return Ok(Vec::new());
+            return Ok(());
         };
         let sorted = all.iter().filter(|case| cases.contains(case));
         self.cases.replace(sorted.cloned().collect());
-        let folder = self.folder.path();
-        let mut setting = format!(
-            "{},marks={},into={}",
-            escaped(&self.plugin),
-            escaped(&folder.join("marks")),
-            escaped(&folder.join("list"))
-        );
         let wanted = self.wanted.borrow();
-        if let Some(case) = &wanted.case {
+        let place = |case: &String| {
             let place = self.cases.borrow().iter().position(|other| other == case);
-            let place = place.ok_or_else(|| format!("{case} is not among the measured cases"))?;
-            let _ = write!(setting, ",cases={place}");
+            place.ok_or_else(|| format!("{case} is not among the measured cases"))
+        };
+        let place = wanted.case.as_ref().map(place).transpose()?;
+        let folder = self.folder.path();
+        command.extend(self.command.iter().cloned());
+        match &self.lister {
+            Lister::Plugin(plugin) => {
+                let mut setting = format!(
+                    "{},marks={},into={}",
+                    escaped(plugin),
+                    escaped(&folder.join("marks")),
+                    escaped(&folder.join("list"))
+                );
+                if let Some(place) = place {
+                    let _ = write!(setting, ",cases={place}");
+                }
+                if wanted.counts {
+                    setting.push_str(",counts=on");
+                }
+                if wanted.text {
+                    setting.push_str(",text=on");
+                }
+                command.extend(["-plugin".to_owned(), setting]);
+            }
+            Lister::Log { instead, step } => {
+                if wanted.counts {
+                    return Err(format!("accesses to memory cannot be counted: {instead}"));
+                }
+                let (pipe, list) = (folder.join("log"), folder.join("list"));
+                let code = self.code.clone().ok_or_else(|| instead.clone())?;
+                let log = ExecutionLog::start(&pipe, list, self.marks(), code, place)?;
+                self.log.replace(Some(log));
+                plugin::log_into(&pipe, *step, command);
+            }
         }
-        if wanted.counts {
-            setting.push_str(",counts=on");
+        Ok(())
+    }
+
+    fn marks(&self) -> String {
+        self.images.iter().map(Image::marks).collect()
+    }
+
+    /// Why the list comes from the emulator's log, which takes longer. `None` if it does not.
+    #[must_use]
+    pub fn why_log(&self) -> Option<&str> {
+        match &self.lister {
+            Lister::Plugin(_) => None,
+            Lister::Log { instead, .. } => Some(instead),
         }
-        if wanted.text {
-            setting.push_str(",text=on");
-        }
-        let mut words = self.command.clone();
-        words.extend(["-plugin".to_owned(), setting]);
-        Ok(words)
     }
 
     /// The cases of the last session, in the order in which they were measured.
@@ -148,6 +195,9 @@ impl Tracer {
     pub fn read(&self) -> Result<Seen, String> {
         let path = self.folder.path().join("list");
         let in_context = |why: String| format!("the trace of the emulator: {why}");
+        if let Some(log) = self.log.take() {
+            log.finish().map_err(in_context)?;
+        }
         let file = File::open(path).map_err(|error| in_context(error.to_string()))?;
         let list = List::read(BufReader::with_capacity(1 << 20, file)).map_err(in_context)?;
         let mut symbols = Vec::new();
@@ -173,4 +223,25 @@ impl Tracer {
             set: set.ok_or_else(|| in_context("it has no program".to_owned()))?,
         })
     }
+}
+
+/// The code that a log is read with. `None` if the plugin is used.
+fn code_for(
+    lister: &Lister,
+    trace: &Trace,
+    images: &[Image],
+    code: Option<Result<Code, String>>,
+) -> Result<Option<Code>, String> {
+    let Lister::Log { instead, .. } = lister else {
+        return Ok(None);
+    };
+    let moves = images.iter().any(|image| image.module_text.is_some());
+    // What tells the plugin about its kernel is a Linux.
+    if moves || !trace.command.is_empty() {
+        return Err(format!(
+            "the instructions of Linux can be followed with the plugin only, and {instead}"
+        ));
+    }
+    let code = code.transpose();
+    code.map_err(|why| format!("{why}; and {instead}"))
 }

@@ -11,7 +11,7 @@ use std::io::BufRead;
 pub struct Instruction {
     /// Its virtual address.
     pub address: u64,
-    /// Its bytes, at most 16.
+    /// Its bytes, at most 16. Empty if no program has them.
     pub bytes: Vec<u8>,
     /// The emulator's disassembly; empty unless it was asked for.
     pub text: String,
@@ -212,7 +212,7 @@ impl List {
                 let number = words.next()?.parse().ok()?;
                 let instruction = Instruction {
                     address: address(words.next()?)?,
-                    bytes: bytes(words.next()?)?,
+                    bytes: bytes(words.next().unwrap_or_default())?,
                     text: words.next().unwrap_or_default().to_owned(),
                 };
                 self.instructions.insert(number, instruction);

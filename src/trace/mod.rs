@@ -12,6 +12,7 @@ pub mod counts;
 pub mod image;
 pub mod instruction;
 pub mod list;
+pub mod log;
 pub mod source;
 pub mod spans;
 pub mod symbols;

@@ -10,6 +10,8 @@ mod common;
 #[path = "../emulated/lab.rs"]
 mod emulated;
 mod lab;
+#[path = "../emulated/lists.rs"]
+mod lists;
 #[path = "../emulated/sabotage.rs"]
 mod sabotage;
 #[path = "../emulated/trace.rs"]
@@ -30,7 +32,9 @@ use emulated::{
     Board,
 };
 use kernmark::stream::run::{Outcome, Run, Unit};
+use kernmark::trace::source::Sources;
 use lab::{able, build, image, setting, AN385, AN386, M3, M4, VIRT};
+use lists::{by_log, by_plugin, takes_plugin};
 use sabotage::{makes_a_thread, relies, switches, user, waits, Sabotage};
 use trace::{explain, few};
 
@@ -100,6 +104,118 @@ fn known_instruction_counts_are_measured_exactly() {
     let nops = setting("BENCH", "tests/known-truth/nops.c");
     for board in [&M4, &M3, &AN386, &AN385, &VIRT] {
         counts_nops_exactly(&image(board, &[&nops]));
+    }
+}
+
+/// The plugin and the emulator's log list the same instructions in the same order.
+#[test]
+fn plugin_and_log_agree() {
+    if !able("two lists of every instruction", &[&M4, &VIRT]) {
+        return;
+    }
+    let wanted = [
+        "semaphore.take.blocking.k_to_k",
+        "message_queue.put.blocking.k_to_k.64",
+        "thread.yield.cooperative.ctx.k_to_k",
+    ];
+    for board in [&M4, &AN386, &VIRT] {
+        let image = image(board, &[]);
+        if !takes_plugin("FreeRTOS: two lists of every instruction", &image) {
+            return;
+        }
+        let catalog = catalog(&image);
+        let order = measure(&cases(&catalog), 20, |case| wanted.contains(&case));
+        let (plugin, log) = (by_plugin(&image, &order), by_log(&image, &order));
+        let rows = plugin.rows();
+        assert_eq!(rows.len(), wanted.len(), "{}", board.name);
+        assert!(rows == log.rows(), "{}: the lists differ", board.name);
+        let instructions = log.list.executed;
+        assert!(instructions > 20_000, "{}: {instructions}", board.name);
+    }
+}
+
+/// Each instruction of a block of known length is in the function that has the block, and none is
+/// elsewhere.
+#[test]
+fn nops_are_found_in_their_function() {
+    if !able("known numbers of instructions in functions", &[&M4, &VIRT]) {
+        return;
+    }
+    let calls = setting("BENCH", "tests/known-truth/calls.c");
+    for board in [&M4, &M3, &AN386, &AN385, &VIRT] {
+        let image = image(board, &[&calls]);
+        if !takes_plugin("FreeRTOS: known numbers of instructions", &image) {
+            return;
+        }
+        let trace = by_plugin(&image, "run samples=1000").trace(&image);
+        assert_eq!(trace.metrics.len(), 5, "{}", board.name);
+        let mut callers = BTreeSet::new();
+        for (metric, nops) in trace.metrics.iter().zip([0, 1, 10, 100, 1000]) {
+            assert_eq!(metric.metric, format!("nops.{nops}"));
+            let paths = trace.paths(metric.samples.as_ref().unwrap());
+            let [mode] = &paths.modes[..] else {
+                panic!("{}: nops.{nops}: {:?}", board.name, paths.modes);
+            };
+            assert_eq!((mode.samples, paths.others.samples), (1000, 0));
+            let functions: BTreeMap<&str, u64> = mode
+                .functions
+                .iter()
+                .map(|(function, count)| (trace.functions[*function].name.as_str(), *count))
+                .collect();
+            let (block, caller) = (format!("nops_{nops}"), format!("call_{nops}"));
+            // The block, and the instruction that returns from it.
+            assert_eq!(functions[block.as_str()], nops + 1, "{}", board.name);
+            callers.insert(functions[caller.as_str()]);
+            assert_eq!(functions.len(), 2, "{}: {functions:?}", board.name);
+        }
+        // What calls a block is the same for all.
+        assert_eq!(callers.len(), 1, "{}: {callers:?}", board.name);
+    }
+}
+
+/// The compiler's own tool finds the same lines.
+#[test]
+fn instructions_have_the_lines_that_the_compiler_says() {
+    if !able("source lines", &[&M4, &VIRT]) {
+        return;
+    }
+    for board in [&M4, &VIRT] {
+        let image = image(board, &[]);
+        let bytes = fs::read(&image.elf).unwrap();
+        let program = kernmark::trace::image::Image::read("elf", &bytes).unwrap();
+        let sized = program.symbols.iter().filter(|symbol| symbol.size > 0);
+        let addresses: Vec<u64> = sized
+            .flat_map(|symbol| (symbol.address..symbol.address + symbol.size).step_by(4))
+            .take(5000)
+            .collect();
+        assert_eq!(addresses.len(), 5000);
+        let start = Instant::now();
+        let sources = Sources::read("elf", &bytes).unwrap().unwrap();
+        let ours: Vec<String> = addresses
+            .iter()
+            .map(|address| sources.place(*address))
+            .map(|place| place.map_or("??:0".to_owned(), |place| place.to_string()))
+            .collect();
+        let taken = start.elapsed();
+        println!("{}: {:.3} s", board.name, taken.as_secs_f64());
+        // Without optimisation; a release build takes a tenth.
+        assert!(taken < Duration::from_secs(3), "{taken:?}");
+
+        let tool = board.compiler.name.replace("gcc", "addr2line");
+        let hex: Vec<String> = addresses.iter().map(|at| format!("{at:x}")).collect();
+        let theirs = succeeds(Command::new(tool).arg("-e").arg(&image.elf).args(&hex));
+        let mut same = 0;
+        for ((ours, theirs), at) in ours.iter().zip(theirs.lines()).zip(&hex) {
+            let theirs = theirs.split(" (disc").next().unwrap();
+            let theirs = theirs.trim_start_matches("./").trim_start_matches("../");
+            let theirs = theirs.replace(":?", ":0");
+            if theirs.ends_with(ours.as_str()) || ours.ends_with(&theirs) {
+                same += 1;
+            } else {
+                println!("{}: {at}: {ours}, {theirs}", board.name);
+            }
+        }
+        assert!(same >= 4990, "{}: {same} of 5000", board.name);
     }
 }
 
