@@ -8,6 +8,8 @@
 #   release	its release, as uname -r prints it
 #   package	the suite, the version and the name of its package
 #   build	the folder in which its modules are built, only if PART is `build`
+#   debug	vmlinux with its debug information, which has the source line of each
+#		instruction, only if PART is `debug`: 300 MB to download, 600 MB to keep
 #
 # KERNEL is one of
 #   cloud, generic, rt: the kernel for virtual machines, for all machines, with
@@ -21,7 +23,7 @@
 #     of that version that any of these suites has. FLAVOUR is cloud if left out.
 #
 # ARCHITECTURE is Debian's name for it, amd64 or arm64, and need not be this
-# machine's. PART is `vmlinuz` or `build`. A later call may add the second part.
+# machine's. PART is `vmlinuz`, `build` or `debug`. A later call may add a part.
 #
 # It installs nothing, needs no privilege, and uses a state of apt of its own.
 # A kernel that was fetched is used as it is; remove its folder to get the
@@ -44,8 +46,8 @@ die()
 }
 
 case $part in
-vmlinuz | build)	[ -e "$into/$part" ] && exit 0 ;;
-*)			die "PART is vmlinuz or build, not $part" ;;
+vmlinuz | build | debug)	[ -e "$into/$part" ] && exit 0 ;;
+*)				die "PART is vmlinuz, build or debug, not $part" ;;
 esac
 case $arch in
 amd64 | arm64)	;;
@@ -246,8 +248,8 @@ else
 	echo "$suite $version $release $package" > "$work/package"
 fi
 
-# fetch ARCHITECTURE PACKAGE...: unpacks packages of the suite below root.
-fetch()
+# download ARCHITECTURE PACKAGE...: gets packages of the suite into deb.
+download()
 {
 	of=$1
 	shift
@@ -257,6 +259,12 @@ fetch()
 		die "could not download the packages of Linux $release from $suite: is there a" \
 			"network? If $suite no longer has $version, remove $into"
 	}
+}
+
+# fetch ARCHITECTURE PACKAGE...: unpacks packages of the suite below root.
+fetch()
+{
+	download "$@"
 	for deb in "$work"/deb/*.deb; do
 		dpkg-deb -x "$deb" "$work/root"
 	done
@@ -283,9 +291,22 @@ if ! [ -e "$into/vmlinuz" ]; then
 	chmod 755 "$work"
 	mv -T "$work" "$into"
 fi
-[ "$part" = build ] || exit 0
+[ "$part" != vmlinuz ] || exit 0
 
 mkdir -p "$work"
+if [ "$part" = debug ]; then
+	download "$arch" "linux-image-$release-dbg=$version"
+	# Most of the package is for modules.
+	mkdir "$work/root"
+	for deb in "$work"/deb/*.deb; do
+		dpkg-deb --fsys-tarfile "$deb" |
+			tar -x -C "$work/root" --wildcards './usr/lib/debug/*/vmlinux*'
+	done
+	vmlinux=$(find "$work/root" -type f -name 'vmlinux*' | head -n 1)
+	[ "$vmlinux" ] || die "the package linux-image-$release-dbg has no vmlinux"
+	mv "$vmlinux" "$into/debug"
+	exit 0
+fi
 case $version in
 [0-5].*)	die "the kernel module needs Linux 6.1 or later. Measure $release with agent=user" ;;
 esac
