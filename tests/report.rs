@@ -339,6 +339,7 @@ fn normal() -> Run {
             ),
         ],
         damage: Damage::default(),
+        ..Run::default()
     }
 }
 
@@ -418,6 +419,7 @@ fn instructions() -> Run {
             log_lines: 12,
             ..Damage::default()
         },
+        ..Run::default()
     }
 }
 
@@ -503,6 +505,7 @@ fn hostile() -> Run {
             metric(&format!("evil.{}", "long.".repeat(30)), 10, ONE),
         ],
         damage: Damage::default(),
+        ..Run::default()
     }
 }
 
@@ -1171,6 +1174,7 @@ fn variants() -> Vec<Column> {
                 damaged: more / 3,
                 ..Damage::default()
             },
+            ..Run::default()
         };
         column(name, run)
     });
