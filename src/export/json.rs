@@ -28,9 +28,11 @@ use crate::judge::matrix::{Cell, Column, Matrix};
 use crate::judge::plan::{Need, Plan};
 use crate::judge::quantity::Quantity;
 use crate::judge::summary::{summarise, Summary};
+use crate::judge::why::{self, Part, Shift, Unknown};
 use crate::report::compare::Origin;
 use crate::report::explain;
 use crate::stream::counted::Counted;
+use crate::stream::paths::{Function, MetricPaths, Mode};
 use crate::stream::run::{Clock, Damage, Entry, Fact, Metric, Proof, Replicate, Run};
 
 /// The version of the document format.
@@ -56,19 +58,101 @@ fn run_parts(run: &Run) -> Vec<(&'static str, String)> {
     let known: HashMap<&String, &Metric> = known.collect();
     let metrics = summaries.iter().map(|summary| {
         let metric = known.get(&summary.id).copied();
-        line(&MetricOut::of(summary, metric))
+        line(&MetricOut::of(run, summary, metric))
+    });
+    let functions = run.functions.iter().map(|function| {
+        let Function {
+            name,
+            program,
+            file,
+        } = function;
+        line(&json!({ "name": name, "program": program, "file": file }))
     });
     vec![
         ("host", line(&facts(&run.host))),
         ("before", line(&counted(&run.before))),
         ("target", line(&target(run))),
         ("metrics", list(metrics)),
+        ("functions", list(functions)),
         (
             "disturbances",
             list(disturbances(run).iter().map(disturbance)),
         ),
         ("damage", line(&damage(&run.damage))),
     ]
+}
+
+/// The paths of a metric. Figures are of a whole sample.
+fn paths(of: &MetricPaths) -> Value {
+    let (paths, reason) = match &of.paths {
+        Ok(paths) => (Some(paths), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    let modes = paths.map(|paths| paths.modes.iter().map(mode).collect::<Vec<Value>>());
+    let others = paths.map(|paths| &paths.others);
+    json!({
+        "reason": reason,
+        "session": of.session,
+        "batch": of.batch,
+        "modes": modes,
+        "others": others.filter(|others| others.samples > 0).map(mode),
+    })
+}
+
+fn mode(mode: &Mode) -> Value {
+    let counts = mode.counts.iter();
+    let counts: Map<String, Value> = counts
+        .map(|(count, number)| (count.name().to_owned(), Value::from(*number)))
+        .collect();
+    let functions: Vec<Value> = mode
+        .functions
+        .iter()
+        .map(|(function, instructions)| {
+            let repeated = mode.repeated.get(function).unwrap_or(&0);
+            json!({ "function": function, "instructions": instructions, "repeated": repeated })
+        })
+        .collect();
+    json!({
+        "samples": mode.samples,
+        "idle": mode.idle,
+        "instructions": mode.instructions(),
+        "repeated": mode.repetitions(),
+        "counts": counts,
+        "functions": functions,
+    })
+}
+
+/// Where a metric changed.
+fn why(why: &Result<why::Difference, Unknown>) -> Value {
+    let known = why.as_ref().ok();
+    let tail = |of: fn(&why::Difference) -> Option<&Shift>| known.and_then(of).map(shift);
+    json!({
+        "text": known.map(why::Difference::text),
+        "reason": why.as_ref().err().map(ToString::to_string),
+        "median": known.map(|known| shift(&known.median)),
+        "p99": tail(|known| known.p99.as_ref()),
+        "worst": tail(|known| known.worst.as_ref()),
+    })
+}
+
+fn shift(shift: &Shift) -> Value {
+    let pair = |[base, new]: [f64; 2]| json!({ "base": figure(base), "new": figure(new) });
+    let part = |part: &Part| {
+        json!({
+            "name": part.name,
+            "program": part.program,
+            "functions": part.of_file,
+            "instructions": pair(part.instructions),
+            "repeated": pair(part.repeated),
+        })
+    };
+    json!({
+        "instructions": pair(shift.instructions),
+        "repeated": pair(shift.repeated),
+        "repetitions_only": shift.is_repetition(),
+        "parts": shift.parts.iter().map(part).collect::<Vec<Value>>(),
+        "moved": shift.moved,
+    })
 }
 
 /// A replicate that was disturbed. Times are in microseconds.
@@ -109,7 +193,7 @@ fn budget(judgement: &Judgement) -> String {
         line(&json!({
             "id": check.id,
             "figure": check.figure.name(),
-            "unit": check.limit.unit.clock_unit().of_figures(),
+            "unit": check.limit.unit.of_figures(),
             "limit": check.limit.value(),
             "value": check.value,
             "low": check.interval.map(|(low, _)| low),
@@ -183,6 +267,7 @@ struct CellOut<'a> {
     difference: Option<Value>,
     percent: Option<Value>,
     overlap: Option<bool>,
+    why: Option<Value>,
     replicates: Option<usize>,
     tried: Option<usize>,
 }
@@ -204,6 +289,7 @@ impl<'a> CellOut<'a> {
             difference: difference.map(|d| figure(d.absolute)),
             percent: difference.and_then(|d| d.percent).map(figure),
             overlap: difference.and_then(|d| d.overlap),
+            why: cell.and_then(|cell| cell.why.as_ref()).map(why),
             replicates: summary.map(|s| s.replicates),
             tried: summary.map(|s| s.tried),
         }
@@ -391,6 +477,7 @@ struct ComparedOut<'a> {
     improvement: Option<f64>,
     elsewhere: Option<Value>,
     note: Option<&'a str>,
+    why: Option<Value>,
 }
 
 impl<'a> ComparedOut<'a> {
@@ -421,6 +508,7 @@ impl<'a> ComparedOut<'a> {
                 json!({ "name": elsewhere.name, "note": note })
             }),
             note: metric.note.as_deref(),
+            why: metric.why.as_ref().map(why),
         }
     }
 }
@@ -714,6 +802,9 @@ struct MetricOut<'a> {
     samples: u64,
     batch: Option<u64>,
     cpu_time: Option<f64>,
+    instructions: Option<Value>,
+    repeated: Option<Value>,
+    paths: Option<Value>,
     switches: Option<u64>,
     expected: Option<u64>,
     bytes: Option<u64>,
@@ -731,7 +822,7 @@ struct MetricOut<'a> {
 }
 
 impl<'a> MetricOut<'a> {
-    fn of(summary: &'a Summary, metric: Option<&'a Metric>) -> Self {
+    fn of(run: &Run, summary: &'a Summary, metric: Option<&'a Metric>) -> Self {
         let in_unit = |ticks| in_unit(summary, ticks);
         let replicates = metric.map_or(&[][..], |metric| &metric.replicates);
         let medians = replicates
@@ -775,6 +866,9 @@ impl<'a> MetricOut<'a> {
             samples: summary.samples,
             batch: summary.median.map(|_| summary.batch),
             cpu_time: summary.cpu_time,
+            instructions: summary.instructions.map(figure),
+            repeated: summary.repeated.map(figure),
+            paths: run.paths_of(&summary.id).map(paths),
             switches: summary.switches,
             expected: summary.expected,
             bytes: summary.bytes,

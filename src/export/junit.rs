@@ -220,7 +220,10 @@ impl Case {
             class: format!("compare.{}", object(&metric.id)),
             name: metric.id.clone(),
             result,
-            figures: std::iter::once(message).chain(note).collect(),
+            figures: std::iter::once(message)
+                .chain(row.why)
+                .chain(note)
+                .collect(),
         }
     }
 

@@ -17,11 +17,14 @@ use crate::judge::gate::Ruling;
 use crate::judge::interference::disturbances;
 use crate::judge::matrix::{Column, Matrix};
 use crate::judge::summary::{summarise, Status};
+use crate::judge::why;
 use crate::report::budget;
 use crate::report::compare::{self, Origin};
 use crate::report::explain;
 use crate::report::interference::sentences;
-use crate::report::matrix::{header, legend, listing, place, ratio, shared_problems, Shown, Units};
+use crate::report::matrix::{
+    self, header, legend, listing, place, ratio, shared_problems, Shown, Units,
+};
 use crate::report::problems::{copies, damage, problems, tally, Problem};
 use crate::report::provenance;
 use crate::report::reference;
@@ -264,6 +267,15 @@ pub fn matrix(columns: &[Column]) -> String {
         let _ = writeln!(out, "\n{}.", escape(&legend(&matrix, &names).join("; ")));
     }
     out.push('\n');
+    for (metric, texts) in matrix::places(&matrix, &names) {
+        let _ = writeln!(out, "- {}", code(&metric));
+        for text in texts {
+            let _ = writeln!(out, "  - {}", escape(&text));
+        }
+    }
+    for sentence in matrix::without_paths(&matrix, columns) {
+        let _ = writeln!(out, "- {}", escape(&sentence));
+    }
     for (problem, at) in shared_problems(&matrix) {
         write_problem(&mut out, &problem, &place(&at, &names));
     }
@@ -353,6 +365,9 @@ fn comparison_with(
         let text = compare::objection_text(objection);
         let _ = writeln!(out, "- **the gate fails**: {}", escape(&text));
     }
+    if let Some(sentence) = compare::without_paths(comparison, sides) {
+        let _ = writeln!(out, "- {}", escape(&sentence));
+    }
     for warning in compare::warnings(comparison, sides) {
         let _ = writeln!(out, "- {}", escape(&warning));
     }
@@ -401,6 +416,11 @@ fn comparison_with(
         let _ = writeln!(out, "\n{}.", escape(&legend.join("; ")));
     }
     out.push('\n');
+    for metric in &part.metrics {
+        if let Some(why) = metric.why.as_ref().and_then(why::line) {
+            let _ = writeln!(out, "- {}: {}", code(&metric.id), escape(&why));
+        }
+    }
     for remark in compare::remarks(&part) {
         write_remark(&mut out, &remark);
     }

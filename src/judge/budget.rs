@@ -15,8 +15,10 @@ use crate::base::number::count;
 use crate::judge::figures::absence;
 use crate::judge::quantity::Quantity;
 use crate::judge::summary::{self, Status, Values};
+use crate::judge::why::{self, Counts, Side, Unknown};
 use crate::statistics::order;
 use crate::stream::filter;
+use crate::stream::paths::Count;
 use crate::stream::run::{Run, Unit};
 use crate::target::description::{line_number, locate_error};
 
@@ -53,6 +55,10 @@ pub enum Figure {
     P999,
     /// The largest of all samples.
     Max,
+    /// Instructions of the median sample that only repeat a string instruction.
+    Repeated,
+    /// What else was counted in the median sample.
+    Counted(Count),
 }
 
 impl Figure {
@@ -65,6 +71,8 @@ impl Figure {
             Figure::P99 => "p99",
             Figure::P999 => "p99.9",
             Figure::Max => "max",
+            Figure::Repeated => "repeated",
+            Figure::Counted(count) => count.name(),
         }
     }
 }
@@ -82,10 +90,13 @@ pub enum LimitUnit {
     Seconds,
     /// Executed instructions.
     Instructions,
+    /// Whatever the figure counts.
+    Count,
 }
 
 impl LimitUnit {
-    const ALL: [LimitUnit; 5] = [
+    /// The units that are written in a budget file.
+    const WRITTEN: [LimitUnit; 5] = [
         LimitUnit::Nanoseconds,
         LimitUnit::Microseconds,
         LimitUnit::Milliseconds,
@@ -93,7 +104,7 @@ impl LimitUnit {
         LimitUnit::Instructions,
     ];
 
-    /// The name in a budget file.
+    /// The name in a budget file; empty for a count.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -102,6 +113,7 @@ impl LimitUnit {
             LimitUnit::Milliseconds => "ms",
             LimitUnit::Seconds => "s",
             LimitUnit::Instructions => "instructions",
+            LimitUnit::Count => "",
         }
     }
 
@@ -109,7 +121,7 @@ impl LimitUnit {
     #[must_use]
     pub fn factor(self) -> f64 {
         match self {
-            LimitUnit::Nanoseconds | LimitUnit::Instructions => 1.0,
+            LimitUnit::Nanoseconds | LimitUnit::Instructions | LimitUnit::Count => 1.0,
             LimitUnit::Microseconds => 1e3,
             LimitUnit::Milliseconds => 1e6,
             LimitUnit::Seconds => 1e9,
@@ -120,8 +132,17 @@ impl LimitUnit {
     #[must_use]
     pub fn clock_unit(self) -> Unit {
         match self {
-            LimitUnit::Instructions => Unit::Instructions,
+            LimitUnit::Instructions | LimitUnit::Count => Unit::Instructions,
             _ => Unit::Cycles,
+        }
+    }
+
+    /// The unit of values and limits in JSON.
+    #[must_use]
+    pub fn of_figures(self) -> &'static str {
+        match self {
+            LimitUnit::Count => "count",
+            other => other.clock_unit().of_figures(),
         }
     }
 }
@@ -145,7 +166,10 @@ impl Amount {
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.number, self.unit.name())
+        match self.unit {
+            LimitUnit::Count => write!(f, "{}", self.number),
+            unit => write!(f, "{} {}", self.number, unit.name()),
+        }
     }
 }
 
@@ -154,7 +178,7 @@ impl std::str::FromStr for Amount {
 
     /// Reads a number and a unit, with or without a space between them.
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = LimitUnit::ALL.map(LimitUnit::name);
+        let names = LimitUnit::WRITTEN.map(LimitUnit::name);
         let (last, others) = names.split_last().expect("there are units");
         let needed = |what: String| {
             let times = others.join(", ");
@@ -172,7 +196,7 @@ impl std::str::FromStr for Amount {
         let Some(number) = number else {
             return Err(needed(format!("`{text}` does not start with a number")));
         };
-        let known = LimitUnit::ALL.into_iter().find(|m| m.name() == unit);
+        let known = LimitUnit::WRITTEN.into_iter().find(|m| m.name() == unit);
         match known {
             Some(unit) => Ok(Amount { number, unit }),
             None if unit.is_empty() => Err(needed(format!("`{text}` has no unit"))),
@@ -200,6 +224,16 @@ struct Entry {
     p99: Option<Spanned<String>>,
     p999: Option<Spanned<String>>,
     max: Option<Spanned<String>>,
+    repeated: Option<Spanned<f64>>,
+    loads: Option<Spanned<f64>>,
+    stores: Option<Spanned<f64>>,
+    devices: Option<Spanned<f64>>,
+    taken: Option<Spanned<f64>>,
+    privileged: Option<Spanned<f64>>,
+    serialising: Option<Spanned<f64>>,
+    atomic: Option<Spanned<f64>>,
+    code_lines: Option<Spanned<f64>>,
+    data_lines: Option<Spanned<f64>>,
 }
 
 impl Budget {
@@ -317,7 +351,21 @@ impl Limit {
             ("p999", Figure::P999, entry.p999),
             ("max", Figure::Max, entry.max),
         ];
-        let keys = figures.each_ref().map(|(key, ..)| *key).join(", ");
+        let counts = [
+            (Figure::Repeated, entry.repeated),
+            (Figure::Counted(Count::Loads), entry.loads),
+            (Figure::Counted(Count::Stores), entry.stores),
+            (Figure::Counted(Count::Devices), entry.devices),
+            (Figure::Counted(Count::Taken), entry.taken),
+            (Figure::Counted(Count::Privileged), entry.privileged),
+            (Figure::Counted(Count::Serialising), entry.serialising),
+            (Figure::Counted(Count::Atomic), entry.atomic),
+            (Figure::Counted(Count::CodeLines), entry.code_lines),
+            (Figure::Counted(Count::DataLines), entry.data_lines),
+        ];
+        let keys = figures.each_ref().map(|(key, ..)| *key).into_iter();
+        let keys = keys.chain(counts.each_ref().map(|(figure, _)| figure.name()));
+        let keys = keys.collect::<Vec<&str>>().join(", ");
         let mut most = Vec::new();
         for (key, figure, text) in figures {
             let Some(text) = text else { continue };
@@ -327,6 +375,17 @@ impl Limit {
                 figure,
                 amount.map_err(|why| format!("{place}: {key}: {why}"))?,
             ));
+        }
+        for (figure, number) in counts {
+            let Some(number) = number else { continue };
+            let place = at(number.span().start);
+            let number = number.into_inner();
+            if !number.is_finite() || number < 0.0 {
+                let name = figure.name();
+                return Err(format!("{place}: {name}: {number} is not a count"));
+            }
+            let unit = LimitUnit::Count;
+            most.push((figure, Amount { number, unit }));
         }
         if most.is_empty() {
             return Err(format!(
@@ -457,6 +516,46 @@ impl Check {
                 |values| absence(values.status, values.reason),
             ));
         };
+        let count = match self.figure {
+            Figure::Repeated => None,
+            Figure::Counted(count) => Some(count),
+            _ => return self.measure_cost(run, values),
+        };
+        self.measure_count(run, values, count)
+    }
+
+    /// Judges a count of the median sample: of repetitions, or of something else.
+    fn measure_count(
+        &mut self,
+        run: &Run,
+        values: &Values,
+        count: Option<Count>,
+    ) -> Result<Finding, String> {
+        if values.unit != Unit::Instructions {
+            return Err("only targets that count instructions count this".to_owned());
+        }
+        let counts = count.map_or(Counts::Instructions, |_| Counts::All);
+        let advice = || {
+            let command = why::recording(run, counts);
+            command.map_or_else(String::new, |command| format!("; `{command}` counts it"))
+        };
+        let side = Side::of(run, &self.id).map_err(|unknown| match unknown {
+            Unknown::Unrecorded => format!("{unknown}{}", advice()),
+            Unknown::Unusable(reason) => reason,
+        })?;
+        let path = side.median().ok_or(why::NOT_APART)?;
+        let counted = match count {
+            None => Some(path.repetitions()),
+            Some(count) => path.counts.get(&count).copied(),
+        };
+        let counted = counted.ok_or_else(|| format!("the run did not count it{}", advice()))?;
+        let value = counted as f64 / side.batch as f64;
+        self.value = Some(value);
+        Ok(self.finding(value))
+    }
+
+    /// Judges a cost: an order statistic of the samples.
+    fn measure_cost(&mut self, run: &Run, values: &Values) -> Result<Finding, String> {
         match (values.unit, self.limit.unit.clock_unit()) {
             (Unit::Instructions, Unit::Cycles) => {
                 return Err("it counts instructions, but the limit is a time".to_owned())
@@ -492,6 +591,7 @@ impl Check {
             Figure::P90 => self.percentile(run, values, Quantity::P90)?,
             Figure::P99 => self.percentile(run, values, Quantity::P99)?,
             Figure::P999 => self.percentile(run, values, Quantity::P999)?,
+            Figure::Repeated | Figure::Counted(_) => return Err(unclear()),
         };
         self.value = Some(tail.0);
         self.judge_tail(tail)
@@ -848,7 +948,7 @@ mod tests {
 
         #[test]
         fn amounts_round_trip(number in 0u32..1_000_000, unit in 0usize..5) {
-            let amount = Amount { number: f64::from(number) / 8.0, unit: LimitUnit::ALL[unit] };
+            let amount = Amount { number: f64::from(number) / 8.0, unit: LimitUnit::WRITTEN[unit] };
             prop_assert_eq!(amount.to_string().parse(), Ok(amount));
         }
     }

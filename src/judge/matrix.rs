@@ -7,6 +7,7 @@
 //! them: it only says where the confidence intervals of both sides overlap.
 
 use crate::judge::summary::{summarise, Status, Summary};
+use crate::judge::why::{self, Unknown};
 use crate::statistics::means;
 use crate::stream::run::{Run, Unit};
 
@@ -38,6 +39,8 @@ pub struct Cell {
     /// The difference to the first column. `None` in the first column, if either side has no value,
     /// and if the units differ.
     pub difference: Option<Difference>,
+    /// Where that difference is. `None` unless it is one of counted instructions.
+    pub why: Option<Result<why::Difference, Unknown>>,
 }
 
 impl Cell {
@@ -68,6 +71,20 @@ impl Row {
     #[must_use]
     pub fn is_measured(&self) -> bool {
         self.cells.iter().flatten().any(|c| c.median().is_some())
+    }
+
+    /// Finds out where the columns differ from the first, by the paths in their runs.
+    fn find_out_where(&mut self, columns: &[Column]) {
+        let id = &self.id;
+        for (cell, column) in self.cells.iter_mut().zip(columns) {
+            let Some(cell) = cell else { continue };
+            let difference = cell.difference.filter(|difference| {
+                cell.summary.unit == Unit::Instructions && difference.absolute != 0.0
+            });
+            cell.why = difference.map(|difference| {
+                why::Difference::between(&columns[0].run, &column.run, id, difference.absolute)
+            });
+        }
     }
 
     /// Whether it is an idiom in any column.
@@ -111,7 +128,12 @@ impl Matrix {
                 ids.push(&summary.id);
             }
         }
-        let rows: Vec<Row> = ids.into_iter().map(|id| row(id, &summaries)).collect();
+        let row = |id| {
+            let mut row = row(id, &summaries);
+            row.find_out_where(columns);
+            row
+        };
+        let rows: Vec<Row> = ids.into_iter().map(row).collect();
         let means = (0..columns.len()).map(|at| mean(&rows, at)).collect();
         Matrix {
             summaries,
@@ -145,11 +167,13 @@ fn row(id: &str, summaries: &[Vec<Summary>]) -> Row {
         other.map(|other| Cell {
             summary: other.clone(),
             difference: first.and_then(|first| difference(first, other)),
+            why: None,
         })
     });
     let first = first.map(|first| Cell {
         summary: first.clone(),
         difference: None,
+        why: None,
     });
     Row {
         id: id.to_owned(),

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use crate::judge::quantity::Quantity;
+use crate::judge::why::Side;
 use crate::statistics::order;
 use crate::stream::run::{
     Clock, Entry, Metric, Outcome, Replicate, Run, Session, Statistic, Unit, CLOCK, PICOSECONDS,
@@ -98,6 +99,11 @@ pub struct Summary {
     pub bytes_per_second: Option<f64>,
     /// Items per second, by the median; `None` if ticks are not time.
     pub items_per_second: Option<f64>,
+    /// Instructions of one operation of the median sample, by its path. Less than the median if the
+    /// processor waited. `None` if the run has no paths of it.
+    pub instructions: Option<f64>,
+    /// Those of them that only repeat a string instruction.
+    pub repeated: Option<f64>,
 }
 
 /// A percentile of a run: the median of its replicates' percentiles.
@@ -169,7 +175,14 @@ pub fn summarise(run: &Run) -> Vec<Summary> {
                 .as_ref()
                 .filter(|c| same_clock(c.clock, group.clock))
                 .and_then(|c| order::median(&c.values(Quantity::P50)));
-            group.summary(metric, entries.get(metric.id.as_str()).copied(), cost)
+            let mut summary = group.summary(metric, entries.get(metric.id.as_str()).copied(), cost);
+            if summary.status == Status::Ok {
+                let side = Side::of(run, &metric.id).ok();
+                let path = side.and_then(|side| Some((side.median()?, side.batch as f64)));
+                summary.instructions = path.map(|(path, batch)| path.instructions() as f64 / batch);
+                summary.repeated = path.map(|(path, batch)| path.repetitions() as f64 / batch);
+            }
+            summary
         })
         .collect()
 }
@@ -386,6 +399,8 @@ impl<'a> Group<'a> {
             items: entry.and_then(|e| e.items),
             bytes_per_second: None,
             items_per_second: None,
+            instructions: None,
+            repeated: None,
         };
         if status == Status::Ok {
             self.fill(&mut summary, clock_cost);

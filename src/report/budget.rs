@@ -66,7 +66,9 @@ impl Row {
                 } else {
                     ""
                 };
-                format!("{} {}{mark}", place.show(value), check.limit.unit.name())
+                let unit = check.limit.unit.name();
+                let shown = format!("{} {unit}", place.show(value));
+                shown.trim_end().to_owned() + mark
             },
         );
         let percent = |excess: f64| {

@@ -21,6 +21,7 @@ use crate::judge::figures::RunFigures;
 use crate::judge::gate::{Objection, Ruling};
 use crate::judge::matrix::Column;
 use crate::judge::quantity::Quantity;
+use crate::judge::why::{self, Unknown};
 use crate::stream::run::Unit;
 
 /// One side of a comparison: its files and its run, which has the name `base` or `new`.
@@ -129,6 +130,10 @@ pub fn table(
     for group in remarks(comparison) {
         out.push('\n');
         write_remark(&mut out, &group, *style);
+    }
+    if let Some(sentence) = without_paths(comparison, sides) {
+        out.push('\n');
+        paragraph(&mut out, "", &plain(&sentence), style.width());
     }
     for warning in warnings(comparison, sides) {
         out.push('\n');
@@ -414,6 +419,9 @@ pub(crate) fn legend(comparison: &Comparison) -> Vec<String> {
              readings); significant up to 0.04 for medians and up to 0.01 for tails",
         );
     }
+    if has(|m| matches!(&m.why, Some(Ok(why)) if why.median.may_be_moves)) {
+        parts.push(why::MOVES);
+    }
     let mut parts: Vec<String> = parts.into_iter().map(str::to_owned).collect();
     if has(|m| m.is_idiom) {
         parts.push(idiom_legend());
@@ -490,6 +498,20 @@ pub(super) fn write_remark(out: &mut String, remark: &Remark, style: Style) {
     paragraph(out, INDENT, &ids.join(", "), style.width());
 }
 
+/// How to find out where changes are of which a run has no paths, as sentences; not yet safe to
+/// show. `None` if there are none, or if no command finds out.
+pub(crate) fn without_paths(comparison: &Comparison, sides: &[Origin; 2]) -> Option<String> {
+    let is_unknown = |m: &&Compared| matches!(m.why, Some(Err(Unknown::Unrecorded)));
+    let unknown: Vec<&Compared> = comparison.metrics.iter().filter(is_unknown).collect();
+    let size = |metric: &&&Compared| {
+        let ratio = metric.decisive().and_then(|one| one.ratio);
+        ratio.unwrap_or(f64::INFINITY).ln().abs()
+    };
+    let greatest = unknown.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    let [base, new] = sides.each_ref().map(|side| &side.column.run);
+    why::in_words(unknown.len(), &greatest.id, base, new)
+}
+
 /// Warnings that affect the verdicts, as sentences; not yet safe to show.
 pub(crate) fn warnings(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -559,6 +581,8 @@ pub(crate) struct Row {
     pub(crate) improvement: String,
     pub(crate) interval: String,
     pub(crate) p: String,
+    /// Where it changed, not yet safe to show.
+    pub(crate) why: Option<String>,
 }
 
 impl Row {
@@ -607,6 +631,7 @@ impl Row {
                 .map_or_else(unavailable, signed),
             interval: interval.map_or_else(unavailable, signed_range),
             p,
+            why: metric.why.as_ref().and_then(why::line),
         }
     }
 }
@@ -749,5 +774,8 @@ impl Layout {
         }
         out.push_str(line.trim_end());
         out.push('\n');
+        if let Some(why) = &row.why {
+            paragraph(out, &INDENT.repeat(2), &plain(why), style.width());
+        }
     }
 }

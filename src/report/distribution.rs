@@ -2,6 +2,7 @@
 
 //! One metric in detail: its distribution as bars, its figures and its proofs.
 
+use std::cmp::Reverse;
 use std::fmt::Write;
 
 use super::grouped;
@@ -16,7 +17,9 @@ use crate::base::text::{paragraph, plain};
 use crate::judge::interference::{counts_of, Measure};
 use crate::judge::quantity::Quantity;
 use crate::judge::summary::{summarise, Status, Summary};
+use crate::judge::why::{Shift, Side, Unknown};
 use crate::machine::counters::{INTERRUPTS, QUOTA_US, STEAL_US, SWITCHES, THROTTLES};
+use crate::stream::paths::Mode;
 use crate::stream::run::{Entry, Metric, Outcome, Proof, Run, Unit, PICOSECONDS};
 
 /// One metric in detail: what it measures, the distribution of its samples, the figures of its
@@ -48,6 +51,7 @@ pub fn render(run: &Run, id: &str, style: &Style) -> Result<String, String> {
         out.push('\n');
         write_figures(&mut out, metric, &summary, *style);
         write_counts(&mut out, run, metric, *style);
+        write_paths(&mut out, run, id, *style);
     }
     for problem in problems(std::slice::from_ref(&summary)) {
         out.push('\n');
@@ -515,6 +519,107 @@ fn write_counts(out: &mut String, run: &Run, metric: &Metric, style: Style) {
             &shown.collect::<Vec<String>>().join("  "),
             style,
         );
+    }
+}
+
+/// The most functions and the most paths that are listed.
+const MOST_LISTED: usize = 20;
+
+/// Writes what the samples executed: the functions of the median sample, all paths, and what
+/// distinguishes the tail.
+fn write_paths(out: &mut String, run: &Run, id: &str, style: Style) {
+    let side = match Side::of(run, id) {
+        Ok(side) => side,
+        Err(Unknown::Unrecorded) => return,
+        Err(unknown) => {
+            out.push('\n');
+            return write_line(out, "paths", &plain(&unknown.to_string()), style);
+        }
+    };
+    out.push('\n');
+    if let Some(path) = side.median() {
+        write_functions(out, &side, path, style);
+    }
+    let modes = side.modes();
+    let mut label = "paths";
+    for text in modes.iter().take(MOST_LISTED) {
+        write_line(out, label, &plain(text), style);
+        label = "";
+    }
+    if modes.len() > MOST_LISTED {
+        let rest = plural((modes.len() - MOST_LISTED) as u64, "rarer path");
+        write_line(out, label, &rest, style);
+    }
+    let median = side.median();
+    for (label, path) in [("p99 path", side.p99()), ("worst path", side.worst())] {
+        let Some((path, median)) = path.zip(median).filter(|(path, median)| path != median) else {
+            continue;
+        };
+        let shift = Shift::of([&side, &side], [median, path]);
+        let more = shift.difference();
+        let shares = shift.parts.iter().take(MOST_LISTED / 2).map(|part| {
+            let share = number::percent(part.difference() / more * 100.0);
+            format!("{share} {}", part.name)
+        });
+        let shares = shares.filter(|_| more > 0.0).collect::<Vec<String>>();
+        if !shares.is_empty() {
+            let more = Place::decimals(i32::from(more.fract() != 0.0)).show(more);
+            let text = format!("{more} more than the median: {}", shares.join(", "));
+            write_line(out, label, &plain(&text), style);
+        }
+    }
+}
+
+/// Writes the functions of a path with their instructions, and what else was counted in it.
+fn write_functions(out: &mut String, side: &Side, path: &Mode, style: Style) {
+    let batch = side.batch as f64;
+    let show = |count: u64| {
+        let value = count as f64 / batch;
+        let digits = if value.fract() == 0.0 { 0 } else { 2 };
+        Place::decimals(digits).show(value)
+    };
+    let total = path.instructions();
+    let mut text = format!(
+        "{} in {} of the median sample",
+        show(total),
+        plural(path.functions.len() as u64, "function")
+    );
+    if path.repetitions() > 0 {
+        let repeated = show(path.repetitions());
+        let _ = write!(
+            text,
+            ", {repeated} of them repetitions of string instructions"
+        );
+    }
+    write_line(out, "executed", &text, style);
+    let mut functions: Vec<(&usize, &u64)> = path.functions.iter().collect();
+    functions.sort_by_key(|(function, count)| (Reverse(**count), *function));
+    let rest = functions.split_off(functions.len().min(MOST_LISTED));
+    let width = functions
+        .first()
+        .map_or(0, |(_, count)| show(**count).len());
+    for (function, count) in functions {
+        let name = plain(&side.functions[*function].name);
+        let share = number::percent(*count as f64 / total as f64 * 100.0);
+        let _ = writeln!(
+            out,
+            "{INDENT}{:LABEL_WIDTH$}{:>width$}{:GAP$}{share:>6}{:GAP$}{name}",
+            "",
+            show(*count),
+            "",
+            ""
+        );
+    }
+    if !rest.is_empty() {
+        let sum = rest.iter().map(|(_, count)| **count).sum();
+        let others = plural(rest.len() as u64, "other function");
+        write_line(out, "", &format!("{} in {others}", show(sum)), style);
+    }
+    let counts = path.counts.iter();
+    let counts = counts.map(|(count, number)| format!("{} {}", show(*number), count.name()));
+    let counts: Vec<String> = counts.collect();
+    if !counts.is_empty() {
+        write_line(out, "counts", &counts.join(", "), style);
     }
 }
 

@@ -17,6 +17,7 @@ use crate::base::number::{self, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
 use crate::judge::matrix::{Cell, Column, Difference, Matrix, Mean, Row};
 use crate::judge::summary::Status;
+use crate::judge::why::{self, Unknown};
 use crate::stream::run::Unit;
 
 /// Spaces between the columns of two runs; more than between a value and its difference.
@@ -25,6 +26,8 @@ const WIDE_GAP: usize = 3;
 const HEADING: usize = 16;
 /// The heading above the means of the ratios.
 const RATIOS: &str = "ratio to the first column";
+/// The heading above where the columns differ.
+pub(crate) const WHERE: &str = "where they differ";
 /// Texts are below a longer column name, not beside it.
 const LONGEST_COLUMN: usize = 32;
 
@@ -50,6 +53,20 @@ pub fn table(columns: &[Column], style: &Style) -> String {
         paragraph(&mut lines, "", &text, style.width());
         out.push_str(&painted_lines(*style, Ink::Dim, &lines));
     }
+    let places = places(&matrix, &names);
+    if !places.is_empty() {
+        let _ = writeln!(out, "\n{}", style.paint(Ink::Bold, WHERE));
+        for (metric, texts) in &places {
+            let _ = writeln!(out, "{INDENT}{}", plain(metric));
+            for text in texts {
+                paragraph(&mut out, &INDENT.repeat(2), &plain(text), style.width());
+            }
+        }
+    }
+    for sentence in without_paths(&matrix, columns) {
+        out.push('\n');
+        paragraph(&mut out, "", &plain(&sentence), style.width());
+    }
     for (problem, at) in shared_problems(&matrix) {
         out.push('\n');
         write_problem(&mut out, &problem, &place(&at, &names), *style);
@@ -74,6 +91,39 @@ pub fn table(columns: &[Column], style: &Style) -> String {
         ));
     }
     out
+}
+
+/// Where each metric differs from the first column, as far as paths say it: the metric, and a text
+/// for each column that differs. None of it is safe to show yet, except `names`.
+pub(crate) fn places(matrix: &Matrix, names: &[String]) -> Vec<(String, Vec<String>)> {
+    let rows = matrix.rows.iter().map(|row| {
+        let cells = row.cells.iter().zip(names);
+        let texts = cells.filter_map(|(cell, name)| {
+            let text = why::line(cell.as_ref()?.why.as_ref()?)?;
+            Some(format!("{name} {text}"))
+        });
+        (row.id.clone(), texts.collect::<Vec<String>>())
+    });
+    rows.filter(|(_, texts)| !texts.is_empty()).collect()
+}
+
+/// How to find out where columns differ of which a run has no paths, a sentence for each; not yet
+/// safe to show.
+pub(crate) fn without_paths(matrix: &Matrix, columns: &[Column]) -> Vec<String> {
+    let sentences = (1..columns.len()).filter_map(|at| {
+        let unknown = matrix.rows.iter().filter_map(|row| {
+            let cell = row.cells[at].as_ref()?;
+            let is_unknown = matches!(cell.why, Some(Err(Unknown::Unrecorded)));
+            let size = cell.difference?.percent.unwrap_or(f64::INFINITY).abs();
+            is_unknown.then_some((&row.id, size))
+        });
+        let unknown: Vec<(&String, f64)> = unknown.collect();
+        let (greatest, _) = unknown.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let [base, new] = [&columns[0].run, &columns[at].run];
+        let sentence = why::in_words(unknown.len(), greatest, base, new)?;
+        Some(format!("{}: {sentence}", columns[at].name))
+    });
+    sentences.collect()
 }
 
 /// A line of the header: what all columns share, and what only some of them have.
@@ -243,6 +293,10 @@ pub(crate) fn legend(matrix: &Matrix, names: &[String]) -> Vec<String> {
         |(cell, d): (&Cell, Difference)| d.overlap.is_none() && cell.summary.unit == Unit::Cycles;
     if differences().any(without) {
         parts.push("intervals, and so ~, need 6 replicates on both sides".to_owned());
+    }
+    let may_be_moves = |cell: &Cell| matches!(&cell.why, Some(Ok(why)) if why.median.may_be_moves);
+    if cells().flatten().any(may_be_moves) {
+        parts.push(why::MOVES.to_owned());
     }
     if cells().any(Option::is_none) {
         parts.push(format!("{UNAVAILABLE} alone: the run lacks this metric"));

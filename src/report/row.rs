@@ -66,6 +66,10 @@ pub struct Row {
     pub rate: String,
     /// CPU time of the case.
     pub cpu: String,
+    /// Instructions of the median sample.
+    pub instructions: String,
+    /// Those of them that only repeat a string instruction.
+    pub repeated: String,
 }
 
 impl Row {
@@ -134,6 +138,8 @@ impl Row {
             cpu: summary
                 .cpu_time
                 .map_or_else(unavailable, |ns| cpu_time(ns, time_unit)),
+            instructions: beside(summary.instructions),
+            repeated: beside(summary.repeated),
         })
     }
 }

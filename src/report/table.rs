@@ -90,6 +90,10 @@ pub enum Column {
     Rate,
     /// CPU time.
     Cpu,
+    /// Instructions of the median sample.
+    Instructions,
+    /// Those of them that only repeat a string instruction.
+    Repeated,
 }
 
 impl FromStr for Column {
@@ -106,7 +110,7 @@ impl FromStr for Column {
 
 impl Column {
     /// All columns, by the name that selects them.
-    const NAMES: [(&'static str, Column); 10] = [
+    const NAMES: [(&'static str, Column); 12] = [
         ("median", Column::Value),
         ("interval", Column::Interval),
         ("spread", Column::Spread),
@@ -117,6 +121,8 @@ impl Column {
         ("net", Column::Net),
         ("rate", Column::Rate),
         ("cpu", Column::Cpu),
+        ("instructions", Column::Instructions),
+        ("repeated", Column::Repeated),
     ];
 
     fn title(self, unit: Unit, statistic: Statistic) -> &'static str {
@@ -132,6 +138,8 @@ impl Column {
             (Column::Net, Unit::Ticks | Unit::Instructions) => "net",
             (Column::Rate, _) => "rate",
             (Column::Cpu, _) => "CPU",
+            (Column::Instructions, _) => "instructions",
+            (Column::Repeated, _) => "repeated",
         }
     }
 
@@ -147,6 +155,8 @@ impl Column {
             Column::Net => &row.net,
             Column::Rate => &row.rate,
             Column::Cpu => &row.cpu,
+            Column::Instructions => &row.instructions,
+            Column::Repeated => &row.repeated,
         }
     }
 
@@ -322,6 +332,12 @@ impl Layout {
             parts.push(
                 "CPU: CPU time of all threads of the case per operation, with the loop around it",
             );
+        }
+        if has(Column::Instructions) {
+            parts.push("instructions: those of the median sample, without waits");
+        }
+        if has(Column::Repeated) {
+            parts.push("repeated: instructions that only repeat a string instruction");
         }
         if self.marks == Marks::Some {
             parts.push("*: the mean of one batch, because a sample is a batch of operations");

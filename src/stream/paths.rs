@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use super::counted::word;
 use super::histogram::Histogram;
 use super::record::{self, Record};
-use super::run::Replicate;
 
 /// A function that a path executes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -447,26 +446,28 @@ impl Received {
         read
     }
 
-    /// The paths of each metric by the indices of the session's functions, which come first.
+    /// The functions, and the paths of each metric by their indices. `measured` has the batch and the
+    /// samples of a metric in a session.
     pub(super) fn finish<'a>(
         self,
-        replicate: impl Fn(&str, usize) -> Option<&'a Replicate>,
+        measured: impl Fn(&str, usize) -> Option<(u64, &'a Histogram)>,
     ) -> (Vec<Function>, Vec<MetricPaths>) {
         let ids: BTreeMap<u64, usize> = self.functions.keys().copied().zip(0..).collect();
         let metrics = self.metrics.into_iter().map(|(metric, modes)| {
-            let measured = replicate(&metric, self.session);
+            let measured = measured(&metric, self.session);
             let paths = modes
                 .ok_or_else(|| "a record of its paths is malformed".to_owned())
                 .and_then(|modes| assemble(modes, &ids))
                 .and_then(|paths| {
-                    let measured = measured.ok_or("the metric has no number in this session")?;
-                    paths.verify(&measured.histogram).map(|()| paths)
+                    let (_, samples) =
+                        measured.ok_or("the metric has no number in this session")?;
+                    paths.verify(samples).map(|()| paths)
                 });
             MetricPaths {
                 metric,
                 session: self.session,
-                batch: measured.map_or(1, |replicate| replicate.batch.max(1)),
-                samples: measured.map_or_else(Histogram::new, |one| one.histogram.clone()),
+                batch: measured.map_or(1, |(batch, _)| batch.max(1)),
+                samples: measured.map_or_else(Histogram::new, |(_, samples)| samples.clone()),
                 paths,
             }
         });

@@ -303,12 +303,13 @@ impl Reader {
         }
         for received in self.paths {
             let metrics = &self.run.metrics;
-            let replicate = |id: &str, session: usize| {
+            let measured = |id: &str, session: usize| {
                 let metric = metrics.iter().find(|metric| metric.id == id)?;
                 let mut all = metric.replicates.iter();
-                all.find(|one| one.session == session && one.outcome == Outcome::Ok)
+                let of = all.find(|one| one.session == session && one.outcome == Outcome::Ok)?;
+                Some((of.batch, &of.histogram))
             };
-            let (functions, paths) = received.finish(replicate);
+            let (functions, paths) = received.finish(measured);
             self.run.add_paths(functions, paths);
         }
         self.run.drop_copies();

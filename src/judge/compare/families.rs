@@ -80,6 +80,7 @@ impl Comparer<'_> {
             quantity: Quantity::P50,
             scope: Scope::default(),
             note: None,
+            why: None,
             published_name: None,
             improvement: None,
         };

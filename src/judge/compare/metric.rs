@@ -8,8 +8,9 @@ use crate::judge::compare::sessions::Speed;
 use crate::judge::figures::{Exact, MetricFigures};
 use crate::judge::quantity::Quantity;
 use crate::judge::summary::Status;
+use crate::judge::why::{Difference, Unknown};
 use crate::statistics::{means, order};
-use crate::stream::run::Unit;
+use crate::stream::run::{Run, Unit};
 
 /// The conclusion about a metric. Reports sort by this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -159,6 +160,8 @@ pub struct Compared {
     pub scope: Scope,
     /// Why there is no comparison, or a remark on it (untrusted text).
     pub note: Option<String>,
+    /// Where it changed. `None` unless it is a change of counted instructions.
+    pub why: Option<Result<Difference, Unknown>>,
     /// What published figures on one side call this metric.
     pub published_name: Option<PublishedName>,
     /// How much faster it became, if both sides are published figures
@@ -186,6 +189,15 @@ impl Compared {
     #[must_use]
     pub fn judgement_of(&self, quantity: Quantity) -> Option<&Judged> {
         self.judged.iter().find(|one| one.quantity == quantity)
+    }
+
+    /// Finds out where it changed, by the paths in both runs.
+    pub(super) fn find_out_where(&mut self, [base, new]: [&Run; 2]) {
+        let sides = self.base.zip(self.new);
+        let is_counted = self.verdict.is_change() && self.unit == Unit::Instructions;
+        let change = sides.filter(|_| is_counted);
+        let change = change.map(|(base, new)| new.median - base.median);
+        self.why = change.map(|change| Difference::between(base, new, &self.id, change));
     }
 
     /// Chooses the verdict of the metric and determines how far it reaches.

@@ -160,7 +160,10 @@ impl Comparison {
         let families = [false, true].map(|tails| comparer.test_family(&mut pending, tails));
         let spread = |metric: &PendingMetric| metric.spread(options.quantities[0]);
         let spreads = pending.iter().filter_map(spread).collect();
-        let metrics: Vec<Compared> = pending.into_iter().map(PendingMetric::conclude).collect();
+        let mut metrics: Vec<Compared> = pending.into_iter().map(PendingMetric::conclude).collect();
+        for metric in &mut metrics {
+            metric.find_out_where(runs);
+        }
         let ids = figures.map(|side| side.metrics.iter().map(|metric| &metric.id).collect());
         let [base_ids, new_ids]: [BTreeSet<&String>; 2] = ids;
         Comparison {
