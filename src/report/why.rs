@@ -290,10 +290,10 @@ fn paths(out: &mut String, side: &Side, style: &Style) {
             .iter()
             .map(|part| {
                 let share = part.difference() / added * 100.0;
-                format!("{} {share:.0} %", plain(&part.name))
+                format!("{share:.0} % {}", part.name)
             })
             .collect();
-        let text = format!("of the {added:+.0} to the main path: {}", listed.join(", "));
+        let text = format!("{}: {}", signed(added), listed.join(", "));
         write_labelled(out, name, &text, *style);
     }
 }

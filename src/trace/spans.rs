@@ -175,11 +175,12 @@ pub fn find(
             });
         }
     }
-    let count = rows.iter().map(|row| row.readings.len()).max().unwrap_or(0);
-    Err(format!(
-        "the instructions between no two of the {count} readings of the clock in a sample are the \
-         printed values: one of its stamps is computed, or the emulator does not count instructions"
-    ))
+    Err(
+        "the instructions between no two readings of the clock in a sample are the printed values: \
+         one of its stamps is computed from several readings, or the emulator does not count \
+         instructions"
+            .to_owned(),
+    )
 }
 
 /// The places where stamps can be, in order of preference.
