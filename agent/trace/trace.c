@@ -31,7 +31,8 @@
  *	row N PATH...	N samples with these paths, one after the other in time. Rows
  *			follow each other in the order in which they were measured.
  *			A path is SITE:ID, where the instruction SITE ended it; ID is -
- *			before a row's first reading
+ *			before a row's first reading. *N repeats the path before it N
+ *			times
  *	said TEXT		a line that the machine wrote with marked words
  *	line NUMBER 0xADDRESS	a line of data
  *	insn NUMBER 0xADDRESS BYTES [TEXT]	an instruction of a path
@@ -64,7 +65,7 @@
 /* Bytes of INTO after which no further path is written. */
 #define INTO_MAX (UINT64_C(2) << 30)
 /* Readings of the clock in one row; a row with more is cut at its start. */
-#define ROW_MAX 4096
+#define ROW_MAX 65536
 /* Equal bytes of a block that may belong to the module. */
 #define ALIKE_BYTES 16
 #define LINE_SHIFT 6
@@ -497,18 +498,31 @@ static uint32_t path_number(void)
 	return number;
 }
 
+/* Writes the pairs of site and path of a row. */
+static void put_row(const struct list *row)
+{
+	const size_t pair = 2 * sizeof(*row->item);
+
+	fprintf(into.file, " %u:-", row->item[0]);
+	for (size_t i = 2; i < row->count;) {
+		const uint32_t *at = row->item + i;
+		unsigned int more = 0;
+
+		fprintf(into.file, " %u:%u", at[0], at[1]);
+		for (i += 2; i < row->count && !memcmp(at, row->item + i, pair);
+		     i += 2)
+			more++;
+		if (more)
+			fprintf(into.file, " *%u", more);
+	}
+}
+
 static void put_rows(void)
 {
 	if (current.repeated) {
 		fprintf(into.file, "row %llu",
 			(unsigned long long)current.repeated);
-		for (size_t i = 0; i < current.last.count; i += 2) {
-			fprintf(into.file, " %u:", current.last.item[i]);
-			if (i)
-				fprintf(into.file, "%u", current.last.item[i + 1]);
-			else
-				fputc('-', into.file);
-		}
+		put_row(&current.last);
 		fputc('\n', into.file);
 	}
 	current.repeated = 0;

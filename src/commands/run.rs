@@ -16,7 +16,7 @@ use super::saving::{Destination, MeasuredRun, Saving};
 use super::target::{
     self, lock_machine, measured_cpus, open, resolve, Kind, OpenOptions, OpenTarget, ResolvedTarget,
 };
-use super::{budget, exit, interrupt, is_selected, verify_filters, why, Failure, Outcome};
+use super::{budget, exit, interrupt, is_selected, verify_filters, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
 use crate::files::store;
 use crate::judge::summary::summarise;
@@ -249,7 +249,7 @@ pub(super) fn measure_target(
     let mut measured = measure::measure(measurement, &mut watch);
     if let (Some(tracer), Ok(measured)) = (&prepared.target.tracer, &mut measured) {
         progress.show("reading what was executed");
-        measured.notices.extend(why::record(tracer, &mut recording));
+        measured.notices.extend(measure::record_paths(tracer, &mut recording));
     }
     let finished = recording.finish();
     drop(progress);

@@ -2,7 +2,6 @@
 
 //! The command `why`: a metric of an exact target in, what its samples executed out.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -413,33 +412,6 @@ impl Followed {
             ..CallTree::default()
         }
     }
-}
-
-/// Records the paths of all metrics that the last session measured. Returns what has none, and why.
-pub(super) fn record(tracer: &Tracer, recording: &mut Recording) -> Vec<String> {
-    let run = recording.run();
-    let Some(session) = run.sessions.len().checked_sub(1) else {
-        return Vec::new();
-    };
-    let seen = match tracer.read() {
-        Ok(seen) => seen,
-        Err(why) => return vec![why],
-    };
-    let trace = Trace::new(&run, session, &tracer.cases(), seen);
-    let mut without: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let mut all = Vec::new();
-    for one in &trace.metrics {
-        match &one.samples {
-            Ok(samples) => all.push((one.metric.as_str(), trace.paths(samples))),
-            Err(why) => without.entry(why.as_str()).or_default().push(&one.metric),
-        }
-    }
-    let metrics: Vec<(&str, &Paths)> = all.iter().map(|(id, paths)| (*id, paths)).collect();
-    recording.paths(&trace.functions, &metrics);
-    let without = without.into_iter();
-    without
-        .map(|(why, metrics)| format!("no paths of {}: {why}", metrics.join(", ")))
-        .collect()
 }
 
 /// A saved run that is to be repeated.

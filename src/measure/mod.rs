@@ -9,6 +9,7 @@
 mod catalog;
 mod determinism;
 pub mod lock;
+mod paths;
 pub mod progress;
 mod recording;
 mod time_budget;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 
 pub use catalog::{cases, read_catalog, Catalog};
 pub use determinism::check_determinism;
+pub use paths::record_paths;
 pub use recording::Recording;
 
 use crate::machine::counters::{Meter, Reading};

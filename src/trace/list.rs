@@ -195,12 +195,8 @@ impl List {
             "row" => {
                 let samples = words.next()?.parse().ok()?;
                 let known = self.paths.len();
-                let readings: Option<Vec<Reading>> =
-                    words.map(|word| reading(word, known)).collect();
-                let row = Row {
-                    samples,
-                    readings: readings?,
-                };
+                let readings = readings(words, known)?;
+                let row = Row { samples, readings };
                 self.cases.last_mut()?.parts.last_mut()?.push(row);
             }
             "line" => {
@@ -256,6 +252,24 @@ fn accesses(word: &str) -> Option<Accesses> {
     numbers.next().is_none().then_some(accesses)
 }
 
+/// Most readings of the clock in one row.
+const READINGS: usize = 1 << 16;
+
+/// The readings of a row after `known` paths have been listed.
+fn readings<'a>(words: impl Iterator<Item = &'a str>, known: usize) -> Option<Vec<Reading>> {
+    let mut readings: Vec<Reading> = Vec::new();
+    for word in words {
+        if let Some(more) = word.strip_prefix('*') {
+            let more: usize = more.parse().ok()?;
+            let all = readings.len().checked_add(more)?;
+            readings.resize(Some(all).filter(|all| *all <= READINGS)?, *readings.last()?);
+        } else {
+            readings.push(reading(word, known)?);
+        }
+    }
+    Some(readings)
+}
+
 /// A reading after `known` paths have been listed.
 fn reading(word: &str, known: usize) -> Option<Reading> {
     let (site, path) = word.split_once(':')?;
@@ -296,7 +310,7 @@ mod tests {
 
     const LIST: &str = "base 0xffffffffc0000000\ncase 2\npart\npath 0 5 0 7+4\n\
                         data 0 7:1:0:1 8:0:2:0\nlines 0 0+1 5\nrow 1 6:- 11:0\n\
-                        part\npath 1 7 1 7+1 9 *4\nrow 3 6:- 11:0 11:1\npath 2 9 0 -\nrow 1 6:-\n\
+                        part\npath 1 7 1 7+1 9 *4\nrow 3 6:- 11:0 11:1 *2\npath 2 9 0 -\nrow 1 6:-\n\
                         line 0 0x1000\ninsn 7 0x20 3268 ldr r2, [r6, #0]\ninsn 8 0x22 aa\nend 12\n";
 
     #[test]

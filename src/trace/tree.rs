@@ -293,14 +293,17 @@ struct Own<'a> {
     range: Range<usize>,
     stack: usize,
     call: &'a Call,
-    /// The innermost interrupt around them.
+    /// The interrupt that this call is, or that jumped to it.
     interrupt: Option<&'a Call>,
 }
 
 /// Adds the own instructions of a call and of what it called on its stack.
 fn add_own<'a>(call: &'a Call, stack: usize, interrupt: Option<&'a Call>, own: &mut Vec<Own<'a>>) {
-    let is_interrupt = call.entry == Entry::Interrupted;
-    let interrupt = if is_interrupt { Some(call) } else { interrupt };
+    let interrupt = match call.entry {
+        Entry::Interrupted => Some(call),
+        Entry::Jumped => interrupt,
+        Entry::Before | Entry::Called | Entry::Switched => None,
+    };
     own.extend(call.own.iter().map(|range| Own {
         range: range.clone(),
         stack,
