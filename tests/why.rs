@@ -133,6 +133,7 @@ fn report_is_golden() {
     for (name, more) in [
         ("report", &["--counts", "--cache", "4096,2,64"][..]),
         ("tree", &["--tree"]),
+        ("insn", &["--insn"]),
         ("difference", &canaries),
         ("callgrind", &["--format", "callgrind"]),
         ("folded", &["--format", "folded"]),

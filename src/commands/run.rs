@@ -249,7 +249,9 @@ pub(super) fn measure_target(
     let mut measured = measure::measure(measurement, &mut watch);
     if let (Some(tracer), Ok(measured)) = (&prepared.target.tracer, &mut measured) {
         progress.show("reading what was executed");
-        measured.notices.extend(measure::record_paths(tracer, &mut recording));
+        measured
+            .notices
+            .extend(measure::record_paths(tracer, &mut recording));
     }
     let finished = recording.finish();
     drop(progress);

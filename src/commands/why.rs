@@ -2,8 +2,10 @@
 
 //! The command `why`: a metric of an exact target in, what its samples executed out.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::LazyLock;
 use std::time::SystemTime;
@@ -23,6 +25,7 @@ use crate::judge::why::{Difference, Side};
 use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{self, End, Recording};
 use crate::report;
+use crate::report::insn::Step;
 use crate::report::tree::View;
 use crate::report::why::{Measured, Why};
 use crate::stream::filter;
@@ -34,7 +37,7 @@ use crate::target::tracer::{TraceOptions, Tracer};
 use crate::trace::calls::{calls, missed_starts, Call, Counts};
 use crate::trace::counts::{code_lines, misses, Geometry};
 use crate::trace::spans::{Sampled, Samples};
-use crate::trace::tree::CallTree;
+use crate::trace::tree::{CallTree, Line};
 use crate::trace::Trace;
 
 /// The arguments of `why`.
@@ -198,6 +201,7 @@ struct Followed {
     samples: Samples,
     paths: Paths,
     measured: Measured,
+    tracer: Rc<Tracer>,
 }
 
 /// A path of a metric, ready to be shown.
@@ -207,6 +211,10 @@ struct Chosen {
     calls: Vec<Call>,
     /// What each place of the path did; empty if it was not counted.
     each: Vec<Counts>,
+    /// Where each place of the path comes from.
+    lines: Vec<Option<Line>>,
+    /// The source files that lines name.
+    files: Vec<String>,
 }
 
 /// Shows where the instructions of a metric go.
@@ -262,6 +270,9 @@ fn shown(arguments: &Arguments, followed: &Followed) -> Result<String, Failure> 
             without: arguments.without.clone(),
         };
         return report::tree::render(&tree, &view, &style()).map_err(Failure::Usage);
+    }
+    if arguments.insn {
+        return followed.listing(&tree, &chosen);
     }
     let side = followed.side(&arguments.metric)?;
     let entries = &followed.run.catalog;
@@ -363,8 +374,11 @@ impl Followed {
         } else {
             Vec::new()
         };
+        let (lines, files) = self.lines(&path)?;
         Ok(Chosen {
             each,
+            lines,
+            files,
             calls: calls(&path, &self.trace.sites),
             sampled,
             path,
@@ -398,6 +412,50 @@ impl Followed {
         counts
     }
 
+    /// Where the instructions of a path come from, and the files.
+    fn lines(&self, path: &[u32]) -> Result<(Vec<Option<Line>>, Vec<String>), Failure> {
+        let address = |site: &u32| self.trace.sites[*site as usize].instruction.address;
+        let addresses: BTreeSet<u64> = path.iter().map(address).collect();
+        let addresses: Vec<u64> = addresses.into_iter().collect();
+        let places = self.tracer.places(&addresses).map_err(Failure::Failed)?;
+        let files: BTreeSet<&str> = places.values().map(|place| &*place.file).collect();
+        let files: Vec<String> = files.into_iter().map(str::to_owned).collect();
+        let line = |site: &u32| {
+            let place = places.get(&address(site))?;
+            let file = files.binary_search_by(|file| file.as_str().cmp(&place.file));
+            Some(Line {
+                file: file.ok()?,
+                line: place.line,
+            })
+        };
+        let lines = path.iter().map(line).collect();
+        Ok((lines, files))
+    }
+
+    /// Every instruction of a path.
+    fn listing(&self, tree: &CallTree, chosen: &Chosen) -> Result<String, Failure> {
+        let depths = tree.depths();
+        let address = |site: u32| self.trace.sites[site as usize].instruction.address;
+        let addresses: Vec<u64> = chosen.path.iter().map(|site| address(*site)).collect();
+        let places = self.tracer.places(&addresses).map_err(Failure::Failed)?;
+        let steps = chosen.path.iter().enumerate().map(|(at, number)| {
+            let site = &self.trace.sites[*number as usize];
+            let function = &self.trace.functions[site.function];
+            Step {
+                address: site.instruction.address,
+                function: Some((
+                    function.name.as_str(),
+                    site.instruction.address - site.start,
+                )),
+                text: self.trace.text(*number),
+                place: places.get(&site.instruction.address).cloned(),
+                depth: depths.get(at).copied().unwrap_or_default(),
+            }
+        });
+        let steps: Vec<Step> = steps.collect();
+        Ok(report::insn::listing(&steps))
+    }
+
     fn tree<'a>(&'a self, metric: &'a str, chosen: &'a Chosen) -> CallTree<'a> {
         CallTree {
             metric,
@@ -409,7 +467,8 @@ impl Followed {
             calls: &chosen.calls,
             functions: &self.trace.functions,
             counts: &chosen.each,
-            ..CallTree::default()
+            lines: &chosen.lines,
+            files: &chosen.files,
         }
     }
 }
@@ -542,6 +601,10 @@ fn measure_followed(
     wanted.case = Some(case);
     let tracer = prepared.target.tracer.clone();
     let tracer = tracer.ok_or_else(|| Failure::Failed("nothing is followed".to_owned()))?;
+    if let Some(why) = tracer.why_log() {
+        progress.clear();
+        eprintln!("kernmark: the emulator's log lists the instructions, which takes longer: {why}");
+    }
     tracer.follow(wanted);
     let facts = prepared.facts(&order, SystemTime::now());
     let mut sink = io::sink();
@@ -570,6 +633,7 @@ fn measure_followed(
         trace,
         samples,
         measured: how,
+        tracer,
     }))
 }
 

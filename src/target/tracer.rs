@@ -5,11 +5,12 @@
 //! list is made from its log.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::io::{BufReader, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::description::Trace;
 use super::execution_log::ExecutionLog;
@@ -19,6 +20,7 @@ use crate::base::interrupt::Interrupt;
 use crate::trace::image::Image;
 use crate::trace::list::List;
 use crate::trace::log::Code;
+use crate::trace::source::{Place, Sources};
 use crate::trace::symbols::{of_kallsyms, Symbols};
 use crate::trace::Seen;
 
@@ -53,6 +55,8 @@ pub struct Tracer {
     /// The log of the session that runs.
     log: RefCell<Option<ExecutionLog>>,
     images: Vec<Image>,
+    /// The files of the images with fixed addresses.
+    files: Vec<PathBuf>,
     command: Vec<String>,
     wanted: RefCell<TraceOptions>,
     /// The cases of the last session, in the order in which they are measured.
@@ -72,7 +76,7 @@ impl Tracer {
         interrupt: &Interrupt,
     ) -> Result<Self, String> {
         let lister = plugin::lister(emulator, interrupt)?.ok_or("interrupted")?;
-        let (mut images, mut code) = (Vec::new(), None);
+        let (mut images, mut files, mut code) = (Vec::new(), Vec::new(), None);
         for path in &trace.programs {
             let path = Path::new(path);
             let name = program(path).to_string_lossy();
@@ -81,6 +85,9 @@ impl Tracer {
                     let image = Image::read(&name, &bytes)?;
                     if image.has_marks() {
                         code = Some(Code::read(&name, &bytes));
+                    }
+                    if image.module_text.is_none() {
+                        files.push(path.to_owned());
                     }
                     images.push(image);
                 }
@@ -109,6 +116,7 @@ impl Tracer {
             lister,
             log: RefCell::default(),
             images,
+            files,
             command: trace.command.clone(),
             wanted: RefCell::new(wanted),
             cases: RefCell::default(),
@@ -187,6 +195,29 @@ impl Tracer {
         self.cases.borrow().clone()
     }
 
+    /// Where the instructions at these addresses come from, as far as the programs have debug
+    /// information.
+    ///
+    /// # Errors
+    ///
+    /// A program cannot be read any more, or its debug information is damaged.
+    pub fn places(&self, addresses: &[u64]) -> Result<BTreeMap<u64, Place>, String> {
+        let mut places = BTreeMap::new();
+        for path in &self.files {
+            let name = program(path).to_string_lossy();
+            let bytes = fs::read(path)
+                .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+            let Some(sources) = Sources::read(&name, &bytes)? else {
+                continue;
+            };
+            for address in addresses {
+                let place = sources.place(*address);
+                places.extend(place.map(|place| (*address, place)));
+            }
+        }
+        Ok(places)
+    }
+
     /// Reads the list of the last session, and the names of the functions that ran in it.
     ///
     /// # Errors
@@ -215,10 +246,16 @@ impl Tracer {
             }));
         }
         symbols.extend(of_kallsyms(&list.said));
+        let mut symbols = Symbols::new(symbols);
+        let executed = list.instructions.values();
+        let starts = symbols.starts(executed.map(|instruction| instruction.address));
+        for (start, place) in self.places(&starts)? {
+            symbols.set_file(start, &place.file);
+        }
         let set = self.images.first().map(|image| image.set);
         Ok(Seen {
             list,
-            symbols: Symbols::new(symbols),
+            symbols,
             has_counts: self.wanted.borrow().counts,
             set: set.ok_or_else(|| in_context("it has no program".to_owned()))?,
         })

@@ -221,6 +221,7 @@ fn symbols(file: &object::File, program: &str) -> Vec<Symbol> {
             rank: u8::from(!is_function) * 2 + u8::from(symbol.is_local()),
             name: name.to_owned(),
             program: program.to_owned(),
+            file: None,
         })
     };
     file.symbols().filter_map(symbol).collect()

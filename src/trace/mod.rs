@@ -67,6 +67,8 @@ pub struct Trace {
     pub has_counts: bool,
     /// The place of each instruction in `sites`, by its number.
     places: Vec<u32>,
+    /// The number of each of `sites`.
+    numbers: Vec<u32>,
 }
 
 impl Trace {
@@ -101,6 +103,7 @@ impl Trace {
             functions: Vec::new(),
             sites: Vec::new(),
             places: Vec::new(),
+            numbers: Vec::new(),
             has_counts: seen.has_counts,
             metrics,
             list,
@@ -130,6 +133,7 @@ impl Trace {
                 next
             });
             self.places[*number as usize] = self.sites.len() as u32;
+            self.numbers.push(*number);
             self.sites.push(Site {
                 instruction: Instruction::new(set, instruction.address, &instruction.bytes),
                 function,
@@ -144,6 +148,14 @@ impl Trace {
     pub fn batch(&self, metric: &str) -> u64 {
         let found = self.metrics.iter().find(|one| one.metric == metric);
         found.map_or(1, |one| one.batch)
+    }
+
+    /// The disassembly of one of [`Trace::sites`]; empty unless it was asked for.
+    #[must_use]
+    pub fn text(&self, site: u32) -> &str {
+        let number = self.numbers.get(site as usize);
+        let instruction = number.and_then(|number| self.list.instruction(*number));
+        instruction.map_or("", |instruction| instruction.text.as_str())
     }
 
     /// The instructions of a path between two stamps, in the order of execution: indices into

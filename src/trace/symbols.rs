@@ -2,6 +2,8 @@
 
 //! Which function has an address.
 
+use std::collections::BTreeSet;
+
 use crate::stream::paths::Function;
 
 /// The start of a function.
@@ -17,6 +19,8 @@ pub struct Symbol {
     pub name: String,
     /// The program that has it.
     pub program: String,
+    /// The source file that defines it, if that is known.
+    pub file: Option<String>,
 }
 
 /// The functions of everything that runs on a target.
@@ -51,10 +55,23 @@ impl Symbols {
         sized.or_else(|| before.into_iter().next().filter(|symbol| symbol.size == 0))
     }
 
-    /// Whether there is none.
+    /// The starts of the functions that have these addresses, each once.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.symbols.is_empty()
+    pub fn starts(&self, addresses: impl Iterator<Item = u64>) -> Vec<u64> {
+        let starts: BTreeSet<u64> = addresses
+            .filter_map(|address| Some(self.find(address)?.address))
+            .collect();
+        starts.into_iter().collect()
+    }
+
+    /// Sets the source file of the function that starts at an address.
+    pub fn set_file(&mut self, start: u64, file: &str) {
+        let place = self
+            .symbols
+            .binary_search_by_key(&start, |symbol| symbol.address);
+        if let Ok(place) = place {
+            self.symbols[place].file = Some(file.to_owned());
+        }
     }
 }
 
@@ -63,7 +80,7 @@ impl From<&Symbol> for Function {
         Function {
             name: symbol.name.clone(),
             program: symbol.program.clone(),
-            file: None,
+            file: symbol.file.clone(),
         }
     }
 }
@@ -85,6 +102,7 @@ pub fn of_kallsyms(text: &str) -> Vec<Symbol> {
             rank: u8::from(kind == "t"),
             name: name.to_owned(),
             program: program.trim_matches(['[', ']']).to_owned(),
+            file: None,
         })
     };
     text.lines().filter_map(symbol).collect()
@@ -101,6 +119,7 @@ mod tests {
             rank: 0,
             name: name.to_owned(),
             program: String::new(),
+            file: None,
         }
     }
 

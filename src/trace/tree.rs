@@ -153,6 +153,28 @@ impl<'a> CallTree<'a> {
         stacks
     }
 
+    /// How many calls lead to each instruction from the outermost one of its stack.
+    #[must_use]
+    pub fn depths(&self) -> Vec<usize> {
+        fn set(call: &Call, depth: usize, depths: &mut Vec<usize>) {
+            for range in &call.own {
+                if depths.len() < range.end {
+                    depths.resize(range.end, 0);
+                }
+                depths[range.clone()].fill(depth);
+            }
+            for called in &call.calls {
+                let is_switch = called.entry == Entry::Switched;
+                set(called, if is_switch { 0 } else { depth + 1 }, depths);
+            }
+        }
+        let mut depths = Vec::new();
+        for call in self.calls {
+            set(call, 0, &mut depths);
+        }
+        depths
+    }
+
     /// The function of a call.
     ///
     /// # Panics
