@@ -386,7 +386,7 @@ fn refused_paths_are_reported_and_not_used() {
     );
     // What is lost is only that metric's.
     let compared = bed.text(&["compare", "base", "lost", "--across"]);
-    assert!(compared.contains("grew by 8 to 16"), "{compared}");
+    assert!(compared.contains("(+8 to +16 each)"), "{compared}");
     assert!(!compared.contains("audit_syscall_exit"), "{compared}");
 }
 

@@ -298,6 +298,7 @@ impl Shift {
         let items = self.items();
         let mut text = match &items[..] {
             [] => sum,
+            [one] if one.is_group => format!("{sum} {}", one.label),
             [one] => format!("{sum}{between}{}", one.label),
             all => {
                 let shown = if all.len() > MOST_ITEMS + 1 {
@@ -337,7 +338,7 @@ impl Shift {
     fn items(&self) -> Vec<Item> {
         let mut items = Vec::new();
         let mut left: Vec<&Part> = self.parts.iter().collect();
-        for (sign, verb) in [(1.0, "grew"), (-1.0, "shrank")] {
+        for (sign, mark) in [(1.0, '+'), (-1.0, '-')] {
             let changed = |part: &&&Part| {
                 let is_changed = !part.is_new() && !part.is_gone() && !part.is_repetition();
                 is_changed && part.of_file.is_empty() && part.difference() * sign > 0.0
@@ -347,14 +348,15 @@ impl Shift {
             let Some(alike) = alike(sizes) else { continue };
             let (least, most) = (alike[0], alike[alike.len() - 1]);
             let range = if least < most {
-                format!("{} to {}", unsigned(least), unsigned(most))
+                format!("{mark}{} to {mark}{}", unsigned(least), unsigned(most))
             } else {
-                format!("{} each", unsigned(least))
+                format!("{mark}{}", unsigned(least))
             };
             items.push(Item {
                 sum: sign * alike.iter().sum::<f64>(),
-                label: format!("{} functions {verb} by {range}", alike.len()),
+                label: format!("in {} functions ({range} each)", alike.len()),
                 functions: alike.len(),
+                is_group: true,
             });
             left.retain(|part| {
                 let is_inside = (least..=most).contains(&part.difference().abs());
@@ -365,6 +367,7 @@ impl Shift {
             sum: part.difference(),
             label: part.label(),
             functions: part.of_file.len().max(1),
+            is_group: false,
         }));
         items.sort_by(|a, b| b.sum.abs().total_cmp(&a.sum.abs()));
         items
@@ -376,6 +379,8 @@ struct Item {
     sum: f64,
     label: String,
     functions: usize,
+    /// Whether it is of several functions that changed alike.
+    is_group: bool,
 }
 
 /// The most items of a sentence before the rest is added up.
@@ -710,11 +715,11 @@ mod tests {
             .zip(&names)
             .map(|(at, n)| (n.as_str(), 28 + at % 9))
             .collect();
-        assert_eq!(text(&from, &to), "+125: 11 functions grew by 8 to 16");
+        assert_eq!(text(&from, &to), "+125 in 11 functions (+8 to +16 each)");
         to[3].1 = 300;
         assert_eq!(
             text(&from, &to),
-            "+394: +280 f3, +114 10 functions grew by 8 to 16"
+            "+394: +280 f3, +114 in 10 functions (+8 to +16 each)"
         );
     }
 
