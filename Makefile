@@ -88,6 +88,7 @@ bench: build
 	$(CARGO) bench --locked --quiet --bench alarms
 	$(CARGO) bench --locked --quiet --bench import
 	$(CARGO) bench --locked --quiet --bench spread
+	$(CARGO) bench --locked --quiet --bench trace
 
 catalog: build
 	$(built) list --format md > doc/catalog.md

@@ -8,13 +8,19 @@
 mod common;
 #[path = "common/freertos.rs"]
 mod freertos;
+// Other test programs need the rest of it.
+#[allow(dead_code)]
+#[path = "common/machine.rs"]
+mod machine;
 #[path = "common/seen.rs"]
 mod seen;
 #[path = "common/tool.rs"]
 mod tool;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -42,6 +48,22 @@ fn folder() -> &'static Path {
 
 fn run(arguments: &[&str]) -> Seen {
     Seen::from(tool_in(folder(), arguments).output().unwrap())
+}
+
+/// Whether Linux cannot be booted in an emulator here. If so, reports `what` as skipped. The tool
+/// then finds the kernel that the tests share.
+fn lacks_linux(what: &str) -> bool {
+    let agent = &["AGENT=user"];
+    if let Err(why) = machine::machine("linux-vm-user", agent) {
+        skipped(what, &why);
+        return true;
+    }
+    let kernels = folder().join("cache/kernmark/kernels");
+    fs::create_dir_all(kernels.parent().unwrap()).unwrap();
+    match symlink(scratch("kernels"), &kernels) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => panic!("{error}"),
+        _ => false,
+    }
 }
 
 /// Measures with paths; returns the run and what the tool said.
@@ -83,28 +105,106 @@ fn paths_prove_every_printed_value() {
         let arguments = ["--on", &on, "--samples", "20", "--runs", "1", "--counts"];
         let (run, seen) = measured("all.km", &arguments);
         assert_eq!(seen.status, Some(0), "{seen:#?}");
-        let mut proved = 0;
-        for metric in &run.metrics {
-            let [replicate] = &metric.replicates[..] else {
-                panic!("{}: {:?}", metric.id, metric.replicates);
-            };
-            if replicate.outcome != Outcome::Ok {
-                continue;
-            }
-            let paths = run.paths_of(&metric.id);
-            let paths = paths.unwrap_or_else(|| panic!("{target}: {} has no paths", metric.id));
-            let paths = paths.paths.as_ref().unwrap();
-            assert_eq!(paths.verify(&replicate.histogram), Ok(()), "{}", metric.id);
-            assert!(paths
-                .modes
-                .iter()
-                .all(|mode| mode.idle == 0 && mode.counts.len() == 9));
-            proved += 1;
-        }
+        let proved = all_proved(&run, target, 9);
         assert!(proved > 140, "{target}: {proved} metrics");
         let unknown = run.functions.iter().filter(|one| one.program == "unknown");
         assert_eq!(unknown.count(), 0, "{target}");
     }
+}
+
+/// Every metric that has a number has paths that prove it, with so many counts. Returns how many.
+fn all_proved(run: &Run, target: &str, counts: usize) -> usize {
+    let mut proved = 0;
+    for metric in &run.metrics {
+        let [replicate] = &metric.replicates[..] else {
+            panic!("{}: {:?}", metric.id, metric.replicates);
+        };
+        if replicate.outcome != Outcome::Ok {
+            continue;
+        }
+        let paths = run.paths_of(&metric.id);
+        let paths = paths.unwrap_or_else(|| panic!("{target}: {} has no paths", metric.id));
+        let paths = paths.paths.as_ref().unwrap();
+        assert_eq!(paths.verify(&replicate.histogram), Ok(()), "{}", metric.id);
+        assert!(paths.modes.iter().all(|mode| mode.counts.len() == counts));
+        proved += 1;
+    }
+    proved
+}
+
+#[test]
+fn paths_prove_the_values_of_linux() {
+    if lacks_linux("kernmark run --why on Linux") {
+        return;
+    }
+    let user = ["semaphore", "pipe", "mmu", "fault", "syscall", "signal"];
+    let kernel = [
+        "semaphore",
+        "mutex",
+        "isr",
+        "syscall",
+        "hrtimer",
+        "completion",
+    ];
+    for (agent, filters, least) in [("user", &user[..], 40), ("kernel", &kernel, 40)] {
+        let on = format!("linux-vm:tcg,agent={agent}");
+        let arguments = ["--on", &on, "--samples", "5", "--runs", "1"];
+        let (run, seen) = measured("linux.km", &[&arguments[..], filters].concat());
+        assert_eq!(seen.status, Some(0), "{seen:#?}");
+        let proved = all_proved(&run, agent, 0);
+        assert!(proved >= least, "{agent}: {proved} metrics");
+        let unknown = run.functions.iter().filter(|one| one.program == "unknown");
+        let unknown: Vec<_> = unknown.map(|one| &one.name).collect();
+        assert!(unknown.len() < 8, "{agent}: {unknown:?}");
+        let names: BTreeSet<&str> = run.functions.iter().map(|one| one.name.as_str()).collect();
+        assert!(names.contains("__schedule"), "{names:?}");
+    }
+}
+
+#[test]
+fn functions_of_a_blocking_take_on_linux_are_golden() {
+    if lacks_linux("the golden functions of Linux") {
+        return;
+    }
+    let on = ["--on", "linux-vm:tcg", "--samples", "50", "--runs", "1"];
+    let (run, seen) = measured("take.km", &[&on[..], &[TAKE]].concat());
+    assert_eq!(seen.status, Some(0), "{seen:#?}");
+    let paths = run.paths_of(TAKE).unwrap().paths.as_ref().unwrap();
+    let facts = &run.sessions[0].facts;
+    let fact = |name: &str| {
+        facts
+            .iter()
+            .find(|fact| fact.name == name)
+            .unwrap()
+            .value
+            .clone()
+    };
+    let made_with = format!("{}; {}", fact("kernel"), fact("compiler"));
+    let mut rows: Vec<(u64, &str)> = paths.modes[0]
+        .functions
+        .iter()
+        .map(|(index, count)| (*count, run.functions[*index].name.as_str()))
+        .collect();
+    rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    let printed = format!("{made_with}\n{}\n", lines.join("\n"));
+    let file = here("tests/golden/why/linux");
+    if std::env::var_os("WRITE_GOLDEN").is_some() {
+        fs::write(&file, &printed).unwrap();
+    }
+    let expected = fs::read_to_string(&file).unwrap();
+    if expected.lines().next() != Some(&made_with) {
+        let other = expected.lines().next().unwrap_or_default();
+        skipped(
+            "the golden functions of Linux",
+            &format!("made with {other}; here is {made_with}"),
+        );
+        return;
+    }
+    assert_eq!(printed, expected, "see CONTRIBUTING.md to rewrite it");
 }
 
 #[test]

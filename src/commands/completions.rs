@@ -261,7 +261,7 @@ impl Kind {
     fn of(name: &str) -> Option<Self> {
         Some(match name {
             "FILTER" => Kind::Filter,
-            "ID" => Kind::Id,
+            "ID" | "METRIC" => Kind::Id,
             "SPEC" => Kind::Target,
             "A" | "B" => Kind::Side,
             "VARIANT" => Kind::Variant,
@@ -269,8 +269,8 @@ impl Kind {
             "BASE" | "NEW" => Kind::Run,
             "reference:NAME" => Kind::Reference,
             "QUANTITY" => Kind::Quantity,
-            "A[,B]" | "K" | "LIST" | "N" | "PERCENT" | "R" | "S" | "SHIFT"
-            | "[QUANTITY=]PERCENT" => Kind::Free,
+            "A[,B]" | "FUNCTION" | "K" | "LIST" | "N" | "PERCENT" | "R" | "S" | "SHIFT"
+            | "SIZE,WAYS,LINE" | "WHICH" | "[QUANTITY=]PERCENT" => Kind::Free,
             _ => return None,
         })
     }
@@ -285,7 +285,7 @@ impl Kind {
                 None if self == Kind::Side => targets(typed),
                 None => Vec::new(),
             },
-            Kind::File if ["show", "explain"].contains(&command.get_name()) => {
+            Kind::File if ["show", "explain", "why"].contains(&command.get_name()) => {
                 Kind::Run.candidates(command, before, typed)
             }
             Kind::File => vec![Candidate::Files],

@@ -90,15 +90,20 @@ pub struct Arguments {
     pub insn: bool,
 
     /// With --tree: how deep calls are shown
-    #[arg(long, value_name = "N", requires = "tree")]
+    #[arg(long, value_name = "N", requires = "tree", value_parser = depth)]
     pub depth: Option<usize>,
 
     /// With --tree: only this function and what it calls; a name or a glob
-    #[arg(short = 'F', long = "only", value_name = "NAME", requires = "tree")]
+    #[arg(short = 'F', long = "only", value_name = "FUNCTION", requires = "tree")]
     pub only: Vec<String>,
 
     /// With --tree: not this function, nor what it calls
-    #[arg(short = 'N', long = "without", value_name = "NAME", requires = "tree")]
+    #[arg(
+        short = 'N',
+        long = "without",
+        value_name = "FUNCTION",
+        requires = "tree"
+    )]
     pub without: Vec<String>,
 
     /// How to print the result
@@ -120,6 +125,12 @@ pub struct Base {
     /// doc/bisect.md.
     #[arg(long, requires = "against")]
     pub bisect: bool,
+}
+
+/// Parses a depth of calls, from 1.
+fn depth(text: &str) -> Result<usize, String> {
+    let depth = text.parse().ok().filter(|depth| *depth > 0);
+    depth.ok_or_else(|| "not a number from 1".to_owned())
 }
 
 /// Parses the shape of a cache: its size, its ways and the length of a line.
@@ -628,7 +639,7 @@ fn measure_followed(
     };
     Ok(Some(Followed {
         target: order.on.to_string(),
-        paths: trace.paths(&samples),
+        paths: trace.paths(&samples).map_err(Failure::Failed)?,
         run,
         trace,
         samples,

@@ -20,12 +20,13 @@ pub fn record_paths(tracer: &Tracer, recording: &mut Recording) -> Vec<String> {
         Err(why) => return vec![why],
     };
     let trace = Trace::new(&run, session, &tracer.cases(), seen);
-    let mut without: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut without: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut all = Vec::new();
     for one in &trace.metrics {
-        match &one.samples {
-            Ok(samples) => all.push((one.metric.as_str(), trace.paths(samples))),
-            Err(why) => without.entry(why.as_str()).or_default().push(&one.metric),
+        let samples = one.samples.as_ref().map_err(Clone::clone);
+        match samples.and_then(|samples| trace.paths(samples)) {
+            Ok(paths) => all.push((one.metric.as_str(), paths)),
+            Err(why) => without.entry(why).or_default().push(&one.metric),
         }
     }
     let metrics: Vec<(&str, &Paths)> = all.iter().map(|(id, paths)| (*id, paths)).collect();

@@ -173,8 +173,19 @@ impl Trace {
         Some(path)
     }
     /// The paths of a metric, counted by function.
-    #[must_use]
-    pub fn paths(&self, samples: &Samples) -> Paths {
+    ///
+    /// # Errors
+    ///
+    /// The list had no room for some of them.
+    pub fn paths(&self, samples: &Samples) -> Result<Paths, String> {
+        let mut pieces = samples.sampled.iter().flat_map(|one| &one.path);
+        if pieces.any(|piece| self.list.paths[*piece].instructions().is_none()) {
+            return Err(
+                "the list of the emulator had no room for all of them; fewer samples make it \
+                 shorter: --samples"
+                    .to_owned(),
+            );
+        }
         let mut frequent: Vec<_> = samples.sampled.iter().collect();
         frequent.sort_by_key(|one| std::cmp::Reverse(one.samples));
         let mut paths = Paths::default();
@@ -186,7 +197,7 @@ impl Trace {
                 paths.others.add_all(&mode);
             }
         }
-        paths
+        Ok(paths)
     }
 
     /// The accesses to memory on a path, by place in [`Trace::sites`]. Empty if they were not counted.

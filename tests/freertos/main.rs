@@ -152,7 +152,7 @@ fn nops_are_found_in_their_function() {
         let mut callers = BTreeSet::new();
         for (metric, nops) in trace.metrics.iter().zip([0, 1, 10, 100, 1000]) {
             assert_eq!(metric.metric, format!("nops.{nops}"));
-            let paths = trace.paths(metric.samples.as_ref().unwrap());
+            let paths = trace.paths(metric.samples.as_ref().unwrap()).unwrap();
             let [mode] = &paths.modes[..] else {
                 panic!("{}: nops.{nops}: {:?}", board.name, paths.modes);
             };
