@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use super::style::{write_labelled, Ink, Style};
 use crate::base::number::{count, plural};
-use crate::base::text::plain;
+use crate::base::text::{paragraph, plain};
 use crate::judge::why::{Difference, Part, Shift, Side};
 use crate::stream::paths::{Mode, UNKNOWN};
 use crate::trace::calls::{Call, Counts, Entry};
@@ -274,7 +274,7 @@ fn paths(out: &mut String, side: &Side, style: &Style) {
     }
     title(out, "paths: samples x instructions", style);
     for line in lines.iter().take(PATHS) {
-        let _ = writeln!(out, "  {}", plain(line));
+        paragraph(out, "  ", &plain(line), style.width());
     }
     if lines.len() > PATHS {
         let _ = writeln!(out, "  {} more paths", lines.len() - PATHS);

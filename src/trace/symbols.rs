@@ -85,6 +85,15 @@ impl From<&Symbol> for Function {
     }
 }
 
+/// Whether a symbol of the kernel is the start or the end of a section, not a function.
+fn bounds_text(name: &str) -> bool {
+    let is_bound = |end: &str| {
+        name.strip_suffix(end)
+            .is_some_and(|rest| rest.ends_with("text"))
+    };
+    ["_start", "_end", ""].into_iter().any(is_bound) && name.starts_with('_')
+}
+
 /// The functions in the text of `/proc/kallsyms`: those of the kernel (`kernel`), of its modules and
 /// of what it compiled itself.
 #[must_use]
@@ -99,7 +108,7 @@ pub fn of_kallsyms(text: &str) -> Vec<Symbol> {
         (is_function && address > 0).then(|| Symbol {
             address,
             size: 0,
-            rank: u8::from(kind == "t"),
+            rank: u8::from(kind == "t") + 2 * u8::from(bounds_text(name)),
             name: name.to_owned(),
             program: program.trim_matches(['[', ']']).to_owned(),
             file: None,
@@ -144,12 +153,23 @@ mod tests {
     #[test]
     fn kallsyms_has_functions_and_data() {
         let text = "ffffffff81000000 T _text\nffffffff81000010 d data\n0000000000000000 T none\n\
+                    ffffffff81000020 T __sched_text_start\nffffffff81000020 t __switch_to\n\
                     ffffffffc0000000 t open_it\t[kernmark]\nnonsense\n";
         let symbols = of_kallsyms(text);
         let names: Vec<_> = symbols
             .iter()
             .map(|s| (s.name.as_str(), s.program.as_str()))
             .collect();
-        assert_eq!(names, [("_text", "kernel"), ("open_it", "kernmark")]);
+        assert_eq!(
+            names,
+            [
+                ("_text", "kernel"),
+                ("__sched_text_start", "kernel"),
+                ("__switch_to", "kernel"),
+                ("open_it", "kernmark")
+            ]
+        );
+        let all = Symbols::new(symbols);
+        assert_eq!(all.find(0xffff_ffff_8100_0024).unwrap().name, "__switch_to");
     }
 }
