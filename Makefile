@@ -96,6 +96,11 @@ catalog: build
 linux-releases: build
 	$(if $(CONTINUE),,rm -rf target/linux-releases)
 	KERNMARK=$(built) tools/linux-pages.py measure releases doc/linux-releases.json
+	@$(MAKE) --no-print-directory linux-where
+
+linux-where: build
+	$(if $(CONTINUE),,rm -f target/linux-releases/*-why.km)
+	KERNMARK=$(built) tools/linux-pages.py where doc/linux-releases.json
 	@$(MAKE) --no-print-directory linux-pages
 
 linux-exact: build
@@ -123,4 +128,4 @@ $(MDBOOK_ROOT)/bin/mdbook: | cargo
 clean:
 	$(CARGO) clean
 
-.PHONY: run build cargo install uninstall deb dist licences packages test bench catalog linux-releases linux-exact linux-pages doc clean
+.PHONY: run build cargo install uninstall deb dist licences packages test bench catalog linux-releases linux-where linux-exact linux-pages doc clean

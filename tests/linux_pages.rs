@@ -191,3 +191,46 @@ fn variants_show_what_they_change() {
         ],
     );
 }
+
+#[test]
+fn releases_say_where_their_changes_are() {
+    let columns = ["bullseye", "bookworm", "trixie", "sid", "experimental"];
+    let columns: Vec<(String, &str)> = columns
+        .iter()
+        .flat_map(|kernel| {
+            ["", ",cmdline=mitigations=off"].map(|off| format!(",kernel={kernel}{off}"))
+        })
+        .zip(
+            ["5.10.262", "6.1.192", "6.12.117", "7.2.13", "7.3~rc7"]
+                .into_iter()
+                .flat_map(|v| [v, v]),
+        )
+        .collect();
+    let columns: Vec<(&str, &str)> = columns.iter().map(|(s, v)| (s.as_str(), *v)).collect();
+    let without = data(
+        &columns,
+        &[
+            ("a.b", "100, 100, 300, 300, 300, 300, 300, 300, 300, 300"),
+            ("syscall.null", "9, 9, 9, 9, 9, 9, 9, 9, 9, 9"),
+        ],
+    );
+    let lines = r#""where": [
+        {"base": "5.10.262", "new": "6.1.192", "metric": "a.b", "more": 2, "before": 101, "after": 301,
+         "where": "+200: +250 rep_one (repetitions only), -50 __two (gone); -50 without repetitions"}]"#;
+    let with = format!("{}, {lines}}}", without.strip_suffix('}').unwrap());
+    let page_with = page("releases", &with);
+    has(
+        &page_with,
+        &[
+            "| where | 5.10.262 | 6.1.192 | % | functions |",
+            r"| `a.b` and 2 more | 101 | 301 | +198 | +200: +250 rep\_one (repetitions only), −50 \_\_two (gone); −50 without repetitions |",
+        ],
+    );
+    assert_eq!(page_with.matches("| where |").count(), 1, "{page_with}");
+    // A page without traces does not speak of them.
+    assert!(!page("releases", &without).contains("third table"));
+    assert!(
+        page_with.contains("`a.b` changes by +200, and by −50 without repetitions."),
+        "{page_with}"
+    );
+}

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """tools/linux-pages.py measure PAGE DATA [SPEC...]: measures what a page is about.
+tools/linux-pages.py where DATA: measures in which functions the greatest changes of the
+page `releases` are, and replaces only that part of DATA.
 tools/linux-pages.py page PAGE DATA: prints the page.
 tools/linux-pages.py picture DATA: prints the picture of the page `releases` (SVG).
 
@@ -25,6 +27,10 @@ BASE = "linux-vm:tcg,agent=user"
 # A busy machine may let an emulator wait long; the figures do not depend on it.
 RUN = ["--samples", "100", "--case-timeout", "600"]
 OFF = ",cmdline=mitigations=off"
+# With paths a run has fewer samples, in an odd number, so that the median is that of a sample,
+# and two boots: one cannot show that figures are exact.
+WHY_SAMPLES = 21
+WHY = ["--why", "--samples", str(WHY_SAMPLES), "--runs", "2", "--case-timeout", "600"]
 
 # The kernel of each suite, which the tables show, and one of each series between
 # them, which says in which release a cost changed.
@@ -58,6 +64,9 @@ NAMED = {
     "thread.create.user.from.user": "create a thread",
 }
 
+# How many changes of each step have the functions in which they are.
+MOST_WHERE = 10
+
 # A change below half an instruction of an operation is none: a batch has a loop.
 SMALLEST = 0.5
 
@@ -80,15 +89,24 @@ def whole(run):
     return all(session["complete"] for session in run["target"]["sessions"])
 
 
-def measured(spec, folder, boots):
-    """Measures a target: its column, and the median of each metric or None."""
-    path = os.path.join(folder, re.sub("[^A-Za-z0-9.=_-]+", "_", spec) + ".km")
+def recorded(spec, path, options):
+    """The run of a target that is saved in path, measured first if it is not there."""
     # What is there may be of a measurement that was interrupted.
     if not os.path.exists(path) or not whole(saved(path)):
         print(f"measuring {spec}", file=sys.stderr)
-        kernmark("run", "--on", spec, *RUN, "--runs", str(boots), "-o", path)
+        kernmark("run", "--on", spec, *options, "-o", path)
     if not os.path.exists(path) or not whole(run := saved(path)):
         sys.exit(f"{spec} was not measured to its end")
+    return run
+
+
+def file_of(spec, folder, ending=".km"):
+    return os.path.join(folder, re.sub("[^A-Za-z0-9.=_-]+", "_", spec) + ending)
+
+
+def measured(spec, folder, boots):
+    """Measures a target: its column, and the median of each metric or None."""
+    run = recorded(spec, file_of(spec, folder), [*RUN, "--runs", str(boots)])
     session = run["target"]["sessions"][0]["facts"]
     differing = [metric["id"] for metric in run["metrics"] if len(set(metric["replicate_medians"])) > 1]
     if differing:
@@ -120,6 +138,38 @@ def measure_all(specs, folder):
     ids = list(dict.fromkeys(metric for medians in all_medians for metric in medians))
     rows = {metric: [medians.get(metric) for medians in all_medians] for metric in ids}
     return {"columns": columns, "metrics": rows}
+
+
+def where(data, folder):
+    """In which functions the greatest changes are, of each two releases that the tables show."""
+    os.makedirs(folder, exist_ok=True)
+    suites = suites_of(data)
+    paths = []
+    for index, _ in suites:
+        column = data["columns"][index]
+        path = file_of(column["spec"], folder, "-why.km")
+        run = recorded(column["spec"], path, WHY)
+        kernel = run["target"]["sessions"][0]["facts"]["kernel"]
+        if kernel != column["kernel"]:
+            sys.exit(f"{column['spec']} is {kernel} now: measure the whole page again")
+        paths.append(path)
+    lines = []
+    for (one, base), (other, new) in zip(suites, suites[1:]):
+        changes = greatest(data, one, other)[:MOST_WHERE]
+        compared = kernmark("compare", "--across", "--format", "json", *paths[:2])
+        found = {metric["id"]: metric for metric in json.loads(compared)["metrics"]}
+        paths.pop(0)
+        for _, metric, more in changes:
+            change = found[metric]
+            why = change["why"]
+            if not why:
+                sys.exit(f"{metric}: the two runs say nothing about where it changed")
+            lines.append({
+                "base": base, "new": new, "metric": metric, "more": more,
+                "before": change["base"]["median"], "after": change["new"]["median"],
+                "where": why["text"] or f"unknown: {why['reason']}",
+            })
+    return lines
 
 
 def write(path, data):
@@ -192,6 +242,11 @@ def is_suite(column):
     return kernel is not None and kernel.group(1) in SUITES
 
 
+def suites_of(data):
+    """The columns of the tables."""
+    return [column for column in columns_of(data, "") if is_suite(data["columns"][column[0]])]
+
+
 def number(value):
     """A count of instructions: whole, or with a decimal where it is small."""
     if value is None:
@@ -245,6 +300,11 @@ def named(metric):
     return f"`{metric}`"
 
 
+def entry(metric, more):
+    """A metric with the number of others of its family."""
+    return named(metric) + (f" and {more} more" if more else "")
+
+
 def family(metric):
     """A metric without its sizes and counts."""
     return re.sub(r"(\.\d+)+$", "", metric)
@@ -264,6 +324,14 @@ def by_change(data, one, other, metrics):
     changes = [(values[m][other] / values[m][one], m) for m in metrics
                if abs(values[m][other] - values[m][one]) >= SMALLEST]
     return sorted(changes, key=lambda change: (-change[0], change[1]))
+
+
+def greatest(data, one, other):
+    """The changes from one column to another by family, the greatest first, up or down."""
+    changes = by_change(data, one, other, shared(data, [one, other]))
+    dearer = by_family([c for c in changes if c[0] > 1])
+    cheaper = by_family([c for c in changes if c[0] < 1][::-1])
+    return sorted(dearer + cheaper, key=lambda change: -abs(math.log(change[0])))
 
 
 def releases_table(data, columns):
@@ -293,7 +361,7 @@ def step(data, one, other, count=10):
     cheaper = [c for c in changes if c[0] < 1]
 
     def rows(some):
-        return [[named(m) + (f" and {more} more" if more else ""), number(data["metrics"][m][one[0]]),
+        return [[entry(m, more), number(data["metrics"][m][one[0]]),
                  number(data["metrics"][m][other[0]]), per_cent(ratio)] for ratio, m, more in some]
 
     head = [one[1], other[1], "%"]
@@ -304,7 +372,44 @@ def step(data, one, other, count=10):
     for what, some in [("dearer", by_family(dearer)[:count]), ("cheaper", by_family(cheaper[::-1])[:count])]:
         if some:
             text += ["", table([what] + head, rows(some))]
+    lines = [line for line in data.get("where", []) if (line["base"], line["new"]) == (one[1], other[1])]
+    if lines:
+        text += ["", where_table(lines, *head)]
     return "\n".join(text)
+
+
+def where_text(lines):
+    apart = next((line for line in lines if "without repetitions" in line["where"]), None)
+    example = ""
+    if apart:
+        total, once = re.search("^([^ :]+).*; ([^ ]+) without repetitions", minus(apart["where"])).groups()
+        example = (f" An example: from {apart['base']} to {apart['new']}, {named(apart['metric'])} changes by {total}, "
+                   f"and by {once} without repetitions.")
+    return f"""The third table of a step says where the ten largest changes are: which functions execute more or fewer instructions in the median sample. The sum stands first, then the functions that differ most, then the sum of the others. The figures are from runs with `--why` and {WHY_SAMPLES} samples. A median of {WHY_SAMPLES} samples differs from one of 100 where the cost varies from sample to sample; the change can then even have the other sign. The names are those of each kernel's `/proc/kallsyms`, without source files, so a function that was inlined or renamed looks like one that is gone and one that is new. A string instruction such as the `rep stosb` of `memset_erms` counts once for each repetition. Where repetitions changed, the line also has the sum without them.{example}
+
+```sh
+kernmark run --why --on linux-vm:tcg,agent=user,kernel=bullseye --samples {WHY_SAMPLES} -o before.km
+kernmark run --why --on linux-vm:tcg,agent=user,kernel=bookworm --samples {WHY_SAMPLES} -o after.km
+kernmark compare --across before.km after.km
+```
+
+[Why](why.md) explains the traces."""
+
+
+def minus(text):
+    """A sentence with signs as the page has them."""
+    return re.sub(r"(?<![^ (])-(?=\d)", "−", text)
+
+
+def where_table(lines, *head):
+    """In which functions the greatest changes of a step are."""
+    rows = []
+    for line in lines:
+        before, after = line["before"], line["after"]
+        text = minus(line["where"]).replace("_", "\\_")
+        rows.append(f"| {entry(line['metric'], line['more'])} | {number(before)} | {number(after)} "
+                    f"| {per_cent(after / before)} | {text} |")
+    return "\n".join(["| where | " + " | ".join(head) + " | functions |", "| --- | ---: | ---: | ---: | --- |", *rows])
 
 
 def in_which_release(data, columns, suites):
@@ -352,7 +457,7 @@ def text_table(head, rows):
 
 def releases_page(data):
     every = columns_of(data, "")
-    suites = [column for column in every if is_suite(data["columns"][column[0]])]
+    suites = suites_of(data)
     without = columns_of(data, OFF)
     first = suites[0][0]
     common = shared(data, [index for index, _ in suites])
@@ -376,6 +481,7 @@ def releases_page(data):
     everyday = [[named(m), *(number(data["metrics"][m][i]) for i, _ in suites)] for m in NAMED if m in common]
     everyday.append([f"geometric mean of {len(common)} metrics, {suites[0][1]} = 1", *means(suites, first)])
     steps = "\n\n".join(step(data, one, other) for one, other in zip(suites, suites[1:]))
+    explained = f"\n\n{where_text(data['where'])}" if "where" in data else ""
     narrowed = in_which_release(data, every, suites)
     parts = [f"""# Linux, release by release
 
@@ -409,7 +515,7 @@ A kernel's configuration is Debian's of its time, and its compiler too: both are
 
 ## What each release changed
 
-For each step, the ten largest increases and decreases in per cent. Metrics that differ only in sizes and counts share a row, which has the figures of the one that changed most.
+For each step, the ten largest increases and decreases in per cent. Metrics that differ only in sizes and counts share a row, which has the figures of the one that changed most.{explained}
 
 {steps}"""]
     if narrowed:
@@ -592,7 +698,7 @@ def spread(wanted, gap):
 
 
 def releases_picture(data):
-    columns = [c for c in columns_of(data, "") if is_suite(data["columns"][c[0]])]
+    columns = suites_of(data)
     indexes = [index for index, _ in columns]
     common = shared(data, indexes)
     named_here = [m for m in NAMED if m in common]
@@ -659,6 +765,10 @@ def main(arguments):
     match arguments:
         case ["measure", ("releases" | "exact") as page, path, *folders] if len(folders) in (0, 2):
             measure(page, path, folders)
+        case ["where", path]:
+            data = read(path)
+            data["where"] = where(data, "target/linux-releases")
+            write(path, data)
         case ["page", ("releases" | "exact") as page, path]:
             print(PAGES[page](read(path)))
         case ["picture", path]:
