@@ -73,7 +73,7 @@ pub struct Arguments {
 
     /// Also count loads, stores, accesses to devices, taken branches, privileged, serialising and
     /// atomic instructions, and the 64-byte lines of code and data that a sample touches
-    #[arg(long)]
+    #[arg(long, conflicts_with = "against")]
     pub counts: bool,
 
     /// With --counts: also the misses of a cold cache for code and one for data of SIZE bytes with
@@ -82,11 +82,11 @@ pub struct Arguments {
     pub cache: Option<Geometry>,
 
     /// Show the calls in the order of execution
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["against", "format"])]
     pub tree: bool,
 
     /// Show every instruction
-    #[arg(long, conflicts_with = "tree")]
+    #[arg(long, conflicts_with_all = ["tree", "against", "format"])]
     pub insn: bool,
 
     /// With --tree: how deep calls are shown
@@ -180,6 +180,8 @@ pub enum WhyFormat {
     /// Text for people.
     #[default]
     Text,
+    /// All paths as JSON.
+    Json,
     /// The format of another program.
     Foreign(&'static PathFormat),
 }
@@ -188,7 +190,8 @@ impl ValueEnum for WhyFormat {
     fn value_variants<'a>() -> &'a [Self] {
         static ALL: LazyLock<Vec<WhyFormat>> = LazyLock::new(|| {
             let foreign = export::PATHS.into_iter().map(WhyFormat::Foreign);
-            std::iter::once(WhyFormat::Text).chain(foreign).collect()
+            let own = [WhyFormat::Text, WhyFormat::Json];
+            own.into_iter().chain(foreign).collect()
         });
         &ALL
     }
@@ -196,6 +199,7 @@ impl ValueEnum for WhyFormat {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(match self {
             WhyFormat::Text => PossibleValue::new("table").help("Text for people"),
+            WhyFormat::Json => PossibleValue::new("json").help("JSON: all paths, by function"),
             WhyFormat::Foreign(format) => {
                 let help = format!("{}; leaves out {}", format.about, format.leaves_out);
                 PossibleValue::new(format.name).help(help)
@@ -269,6 +273,11 @@ pub(super) fn why(arguments: &Arguments) -> Outcome {
 
 /// The text of one target.
 fn shown(arguments: &Arguments, followed: &Followed) -> Result<String, Failure> {
+    if let WhyFormat::Json = arguments.format {
+        let side = followed.side(&arguments.metric)?;
+        let json = export::json::followed(&arguments.metric, &followed.target, &side);
+        return Ok(json);
+    }
     let chosen = followed.choose(arguments.path)?;
     let tree = followed.tree(&arguments.metric, &chosen);
     if let WhyFormat::Foreign(format) = arguments.format {
@@ -321,6 +330,9 @@ fn compared(arguments: &Arguments, base: &Followed, new: &Followed) -> Result<St
     let difference = Difference::of(&base.side(metric)?, &new.side(metric)?)
         .map_err(|why| Failure::Failed(why.to_string()))?;
     let targets = [base.target.as_str(), new.target.as_str()];
+    if let WhyFormat::Json = arguments.format {
+        return Ok(export::json::difference(metric, targets, &difference));
+    }
     Ok(report::why::difference(
         metric,
         targets,

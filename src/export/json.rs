@@ -60,26 +60,59 @@ fn run_parts(run: &Run) -> Vec<(&'static str, String)> {
         let metric = known.get(&summary.id).copied();
         line(&MetricOut::of(run, summary, metric))
     });
-    let functions = run.functions.iter().map(|function| {
-        let Function {
-            name,
-            program,
-            file,
-        } = function;
-        line(&json!({ "name": name, "program": program, "file": file }))
-    });
     vec![
         ("host", line(&facts(&run.host))),
         ("before", line(&counted(&run.before))),
         ("target", line(&target(run))),
         ("metrics", list(metrics)),
-        ("functions", list(functions)),
+        ("functions", functions(&run.functions)),
         (
             "disturbances",
             list(disturbances(run).iter().map(disturbance)),
         ),
         ("damage", line(&damage(&run.damage))),
     ]
+}
+
+/// The functions that paths name by their place in this list.
+fn functions(functions: &[Function]) -> String {
+    let one = |function: &Function| {
+        let Function {
+            name,
+            program,
+            file,
+        } = function;
+        line(&json!({ "name": name, "program": program, "file": file }))
+    };
+    list(functions.iter().map(one))
+}
+
+/// What the samples of a metric executed on a target. Figures are of a whole sample.
+#[must_use]
+pub fn followed(metric: &str, target: &str, of: &why::Side) -> String {
+    let others = Some(&of.paths.others).filter(|others| others.samples > 0);
+    document(&[
+        ("metric", line(&metric)),
+        ("target", line(&target)),
+        ("batch", line(&of.batch)),
+        ("functions", functions(of.functions)),
+        (
+            "modes",
+            list(of.paths.modes.iter().map(|one| line(&mode(one)))),
+        ),
+        ("others", line(&others.map(mode))),
+    ])
+}
+
+/// What changed in a metric from one target to another.
+#[must_use]
+pub fn difference(metric: &str, [base, new]: [&str; 2], of: &why::Difference) -> String {
+    document(&[
+        ("metric", line(&metric)),
+        ("base", line(&base)),
+        ("new", line(&new)),
+        ("why", line(&why(&Ok(of.clone())))),
+    ])
 }
 
 /// The paths of a metric. Figures are of a whole sample.

@@ -74,6 +74,18 @@ impl<'a> Side<'a> {
             .0)
     }
 
+    /// How far the two samples in the middle are apart, of one operation; 0 if there is one.
+    fn middle_gap(&self) -> f64 {
+        let total = self.samples.total();
+        let at = |rank| {
+            self.samples
+                .order_statistic(rank)
+                .map_or(0, |value| value.0)
+        };
+        let gap = at(total / 2 + 1).saturating_sub(at(total.div_ceil(2)));
+        gap as f64 / self.batch.max(1) as f64
+    }
+
     /// The path of the sample at the 99th percentile, if there are enough samples.
     #[must_use]
     pub fn p99(&self) -> Option<&'a Mode> {
@@ -539,11 +551,13 @@ impl Difference {
     ///
     /// A run has no paths of it, or its median is another one than that of the session with paths.
     pub fn between(base: &Run, new: &Run, metric: &str, change: f64) -> Result<Self, Unknown> {
-        let difference = Difference::of(&Side::of(base, metric)?, &Side::of(new, metric)?)?;
+        let (base, new) = (Side::of(base, metric)?, Side::of(new, metric)?);
+        let difference = Difference::of(&base, &new)?;
         // The median lies between two samples where these differ.
         let error = (difference.median.difference() - change).abs();
         let [from, to] = difference.median.instructions;
-        if error > 0.5 + 1e-9 * from.max(to) {
+        let gap = f64::midpoint(base.middle_gap(), new.middle_gap());
+        if error > 0.5 + gap + 1e-9 * from.max(to) {
             let why = "the session with paths has another median than the run";
             return Err(Unknown::Unusable(why.to_owned()));
         }
