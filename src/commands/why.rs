@@ -21,6 +21,7 @@ use super::target::{check_exact, resolve};
 use super::{exit, interrupt, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
 use crate::export::{self, PathFormat};
+use crate::judge::quantity::Quantity;
 use crate::judge::why::{Difference, Side};
 use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{self, End, Recording};
@@ -28,6 +29,7 @@ use crate::report;
 use crate::report::insn::Step;
 use crate::report::tree::View;
 use crate::report::why::{Measured, Why};
+use crate::statistics::order::quantile_rank;
 use crate::stream::filter;
 use crate::stream::histogram::Histogram;
 use crate::stream::paths::Paths;
@@ -304,6 +306,7 @@ fn shown(arguments: &Arguments, followed: &Followed) -> Result<String, Failure> 
         measured: &followed.measured,
         side,
         tree,
+        mode: followed.trace.mode(&chosen.sampled),
         calls: missed_starts(&chosen.path, &followed.trace.sites),
         counts: followed.counts(&chosen, arguments.cache),
     };
@@ -377,7 +380,13 @@ impl Followed {
                 sampled.sort_by_key(|one| one.instructions);
                 let rank = match which {
                     Which::Median => total.saturating_sub(1) / 2,
-                    Which::P99 => (total * 99).div_ceil(100).saturating_sub(1),
+                    Which::P99 => {
+                        let rank = Quantity::P99.share().and_then(|p| quantile_rank(total, p));
+                        let too_few = || {
+                            format!("{total} samples are too few for a p99; --samples takes more")
+                        };
+                        rank.ok_or_else(|| Failure::Absent(too_few()))? - 1
+                    }
                     _ => total.saturating_sub(1),
                 };
                 at(rank, &sampled)

@@ -32,8 +32,10 @@ pub struct Why<'a> {
     pub measured: &'a Measured,
     /// All paths.
     pub side: Side<'a>,
-    /// The path that is shown.
+    /// The path that is shown, as calls.
     pub tree: CallTree<'a>,
+    /// The same path, by function.
+    pub mode: Mode,
     /// Calls on that path, and how many of them reach the middle of a function.
     pub calls: (u64, u64),
     /// What was counted of that path, by name; empty if nothing was.
@@ -78,7 +80,9 @@ fn head(out: &mut String, why: &Why, style: &Style) {
         Measured::AsIn(file) => format!("as in {file}, with the same distribution"),
     };
     write_labelled(out, "measured", &how, *style);
-    let idle = tree.idle > 0;
+    let known = &why.side.paths;
+    let mut all = known.modes.iter().chain([&known.others]);
+    let idle = all.any(|mode| mode.idle > 0);
     write_labelled(
         out,
         "proof",
@@ -100,11 +104,9 @@ fn head(out: &mut String, why: &Why, style: &Style) {
         write_labelled(out, "symbols", &text, *style);
     }
     let functions = tree.functions;
-    let unknown = why.side.paths.modes.first().map_or(0, |mode| {
-        let unknown = |index: &&usize| functions[**index].program == UNKNOWN;
-        let indices = mode.functions.keys().filter(unknown);
-        indices.map(|index| mode.functions[index]).sum()
-    });
+    let executed = why.mode.functions.iter();
+    let unknown = executed.filter(|(index, _)| functions[**index].program == UNKNOWN);
+    let unknown: u64 = unknown.map(|(_, instructions)| instructions).sum();
     if unknown > 0 {
         let text = format!(
             "{} at addresses that no symbol has",
@@ -183,13 +185,7 @@ fn functions(out: &mut String, why: &Why, style: &Style) {
         );
     }
     let _ = writeln!(out, "{:>10}  {:>12}  sum", count(total), "");
-    let repeated: u64 = why
-        .side
-        .paths
-        .modes
-        .iter()
-        .find(|mode| mode.instructions() == total)
-        .map_or(0, Mode::repetitions);
+    let repeated = why.mode.repetitions();
     if repeated > 0 {
         let _ = writeln!(
             out,

@@ -90,7 +90,8 @@ pub fn samples_for_quantile(p: f64) -> Option<u64> {
 /// The rank of the quantile `p` among `n` samples: the smallest rank with rank / n >= `p` (definition
 /// 1 of R. J. Hyndman, Y. Fan, *The American Statistician* 50, 1996). `None` with fewer samples than
 /// [`samples_for_quantile`].
-fn quantile_rank(n: u64, p: f64) -> Option<u64> {
+#[must_use]
+pub fn quantile_rank(n: u64, p: f64) -> Option<u64> {
     if n < samples_for_quantile(p)? {
         return None;
     }
