@@ -3,7 +3,7 @@
  * Blocks with a known number of nops, which replace the portable benchmarks.
  * They use the first portable table, so that a port needs no change.
  */
-#include "kernmark.h"
+#include "alone.h"
 
 /* Written out, so that the compiler knows how far its branches must reach. */
 #define NOPS_0 ""
@@ -55,12 +55,3 @@ const struct km_bench km_clock[] = {
 	ENTRY(1000),
 	{ 0 },
 };
-
-const struct km_bench km_thread[] = { { 0 } }, km_semaphore[] = { { 0 } },
-	km_mutex[] = { { 0 } }, km_condvar[] = { { 0 } }, km_fifo[] = { { 0 } },
-	km_lifo[] = { { 0 } }, km_stack[] = { { 0 } }, km_events[] = { { 0 } },
-	km_heap[] = { { 0 } }, km_isr[] = { { 0 } };
-
-#define NOTHING(name) const struct km_bench km_##name[] = { { 0 } };
-KM_INTERRUPTS(NOTHING)
-KM_RTOS(NOTHING)
