@@ -13,6 +13,7 @@ pub mod explain;
 pub mod figures;
 pub mod floors;
 pub mod gate;
+pub mod history;
 pub mod interference;
 pub mod matrix;
 pub mod noise;
