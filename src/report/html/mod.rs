@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Reports as HTML: one file each, without references to others, readable without scripts.
+
+pub mod frame;
