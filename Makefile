@@ -36,11 +36,13 @@ zsh := $(DESTDIR)$(ZSH_COMPLETIONS)/_kernmark
 run: build
 	$(built) run
 
-# Also downloads the sources of FreeRTOS, which a target builds.
-build: cargo
+build: cargo sources
+	@$(CARGO) build --release --locked
+
+# The sources of FreeRTOS, which a target builds.
+sources:
 	@CARGO=$(CARGO) targets/sources/fetch freertos-next > /dev/null || \
 		echo "The sources of FreeRTOS could not be downloaded. This Linux can be measured without them." >&2
-	@$(CARGO) build --release --locked
 
 # An older cargo fails on a dependency, with a message that does not name cargo.
 cargo:
@@ -71,16 +73,15 @@ licences:
 packages:
 	@tools/need-packages packages.txt
 
-test: cargo packages
+test: cargo packages sources
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --all-targets --quiet -- -D warnings
 	shellcheck .ci/run ci/compare.sh targets/sources/fetch src/commands/completions/kernmark.bash \
 		$(shell grep -slE '^#!.*sh$$' tools/* agent/ports/*/*)
 	tools/check-licences
 	tools/third-party check
-	@$(MAKE) --no-print-directory build
-	tools/run-tests $(CARGO) test --locked --no-fail-fast
-	tools/fresh-catalog $(built)
+	tools/run-tests $(CARGO) --locked
+	tools/fresh-catalog $(or $(CARGO_TARGET_DIR),target)/debug/kernmark
 
 bench: build
 	$(CARGO) bench --locked --quiet --bench compare
@@ -128,4 +129,4 @@ $(MDBOOK_ROOT)/bin/mdbook: | cargo
 clean:
 	$(CARGO) clean
 
-.PHONY: run build cargo install uninstall deb dist licences packages test bench catalog linux-releases linux-where linux-exact linux-pages doc clean
+.PHONY: run build sources cargo install uninstall deb dist licences packages test bench catalog linux-releases linux-where linux-exact linux-pages doc clean
