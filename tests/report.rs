@@ -629,10 +629,12 @@ fn columns_are_chosen_by_name() {
     for replicate in &mut run.metrics[0].replicates {
         replicate.cpu_ns = Some(12_345);
     }
-    let columns: Vec<table::Column> = ["median", "cpu", "cold"]
-        .map(|c| c.parse().unwrap())
-        .to_vec();
-    let text = table::table_of(&run, &columns, &plain(200));
+    let columns = ["median", "cpu", "cold"].map(|c| c.parse().unwrap());
+    let view = table::View {
+        columns: columns.to_vec(),
+        ..table::View::default()
+    };
+    let text = table::table_of(&run, &view, &plain(200));
     let title = text
         .lines()
         .find(|line| line.starts_with("time per"))

@@ -5,13 +5,15 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, RangedU64ValueParser};
 use clap::{Args, ValueEnum};
 
 use crate::export::{self, Foreign};
+use crate::judge::ranking::Ranking;
 use crate::machine::counters::Detail;
 use crate::machine::cpus::AskedCpus;
 use crate::report::table::Column;
+use crate::stream::filter;
 use crate::target::spec::Spec;
 
 /// The forms of `--on`.
@@ -39,6 +41,8 @@ KERNMARK_LOCK    the file that keeps two runs from measuring at the same time; r
                  files do not wait for each other (default: kernmark.lock in /dev/shm, /run/lock
                  or /tmp)
 COLUMNS          the width of reports (default: the terminal's, or 100)
+KERNMARK_PAGER   shows reports that are longer than the terminal; else PAGER does (default: less;
+                 empty or cat: no pager)
 NO_COLOR         no colours when set, unless --color says otherwise
 ";
 
@@ -91,6 +95,62 @@ pub struct Table {
         conflicts_with = "json"
     )]
     pub columns: Vec<Column>,
+}
+
+/// Which metrics a report has, in which order, and how many of them. `K` are the keys that it can be
+/// sorted by.
+#[derive(Args, Clone, Debug)]
+pub struct Selection<K: ValueEnum + Copy + Send + Sync + 'static> {
+    /// Select metrics: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+
+    /// Leave out metrics: the start of an id or a glob; may be repeated
+    #[arg(long, value_name = "FILTER")]
+    pub exclude: Vec<String>,
+
+    /// Sort by this key, the greatest first
+    #[arg(long, value_enum, value_name = "KEY")]
+    pub sort: Option<K>,
+
+    /// Show only the first N metrics of a table
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    pub top: Option<usize>,
+
+    /// Show everything that a table leaves out otherwise
+    #[arg(long, conflicts_with = "top")]
+    pub all: bool,
+}
+
+impl<K: ValueEnum + Copy + Send + Sync + 'static> Default for Selection<K> {
+    fn default() -> Self {
+        Selection {
+            filters: Vec::new(),
+            exclude: Vec::new(),
+            sort: None,
+            top: None,
+            all: false,
+        }
+    }
+}
+
+impl<K: ValueEnum + Copy + Send + Sync + 'static> Selection<K> {
+    /// The metrics that are selected.
+    pub fn metrics(&self) -> filter::Selection {
+        filter::Selection {
+            filters: self.filters.clone(),
+            exclude: self.exclude.clone(),
+        }
+    }
+
+    /// Their order, and how many of them a table shows.
+    pub fn ranking(&self) -> Ranking<K> {
+        Ranking {
+            key: self.sort,
+            top: self.top,
+            all: self.all,
+        }
+    }
 }
 
 /// A set of formats, with JSON among them.

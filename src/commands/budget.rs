@@ -9,7 +9,7 @@ use super::arguments::{Format, RunFormat};
 use super::output::{formatted, style};
 use super::{exit, Failure};
 use crate::judge::budget::{Budget, Judgement};
-use crate::report::table::Column;
+use crate::report::table::View;
 use crate::stream::run::Run;
 use crate::{export, report};
 
@@ -35,11 +35,11 @@ pub(super) fn formatted_with(
     run: &Run,
     judgement: &Judgement,
     format: RunFormat,
-    columns: &[Column],
+    view: &View,
 ) -> Result<String, Failure> {
     Ok(match format {
         RunFormat::Own(Format::Table) => {
-            formatted(run, format, columns)? + &report::budget::table(judgement, &style())
+            formatted(run, format, view)? + &report::budget::table(judgement, &style())
         }
         RunFormat::Own(Format::Json) => export::json::run_with_budget(run, judgement),
         RunFormat::Own(Format::Md) => {
@@ -47,7 +47,7 @@ pub(super) fn formatted_with(
         }
         RunFormat::Own(Format::Csv) | RunFormat::Foreign(_) => {
             eprintln!("{}", report::budget::table(judgement, &style()).trim_end());
-            formatted(run, format, columns)?
+            formatted(run, format, view)?
         }
     })
 }

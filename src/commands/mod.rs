@@ -35,7 +35,7 @@ use self::exit::EXIT_STATUS;
 
 use crate::base::interrupt::Interrupt;
 use crate::stream::filter;
-use crate::stream::run::Entry;
+use crate::stream::run::{Entry, Run};
 
 /// What does each kernel primitive cost, on this machine, in this kernel, in this configuration, and
 /// did it change?
@@ -51,6 +51,10 @@ pub struct CommandLine {
     /// When to colour reports and messages
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
     pub color: When,
+
+    /// Print reports without a pager, however long they are
+    #[arg(long, global = true)]
+    pub no_pager: bool,
 
     /// The command.
     #[command(subcommand)]
@@ -156,6 +160,7 @@ type Outcome = Result<u8, Failure>;
 /// The command has no result; the message says why.
 pub fn dispatch(line: CommandLine) -> Outcome {
     output::set_colour(line.color);
+    output::set_pager(!line.no_pager);
     match line.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::List(arguments) => list::list(&arguments),
@@ -185,6 +190,13 @@ fn verify_filters(catalog: &[Entry], filters: &[String]) -> Result<(), Failure> 
     let ids: Vec<&str> = catalog.iter().map(|entry| entry.metric.as_str()).collect();
     filter::verify(filters, &ids).map_err(Failure::Absent)
 }
+
+/// Checks that each filter matches a metric of these runs, and that something is selected.
+fn verify_selection(selection: &filter::Selection, runs: &[&Run]) -> Result<(), Failure> {
+    let ids: Vec<&str> = runs.iter().flat_map(|run| run.ids()).collect();
+    selection.verify(&ids).map_err(Failure::Absent)
+}
+
 fn is_selected(metric: &str, filters: &[String]) -> bool {
     let selects = |filter: &String| filter::matches(filter, metric);
     filters.is_empty() || filters.iter().any(selects)

@@ -3,15 +3,17 @@
 //! Prints results: values in, text on standard output.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use super::arguments::{Format, RunFormat, When};
-use super::{exit, Failure, Outcome};
+use super::{exit, interrupt, Failure, Outcome};
 use crate::base::screen;
 use crate::judge::matrix;
 use crate::report::style::{BarStyle, Colour, Style};
-use crate::report::table::Column;
+use crate::report::table::View;
 use crate::stream::run::Run;
 use crate::{export, report};
 
@@ -29,13 +31,9 @@ pub(super) fn formatted_matrix(columns: &[matrix::Column], format: Format) -> St
 
 /// A run in a format. What the format of another program leaves out is reported on standard
 /// error.
-pub(super) fn formatted(
-    run: &Run,
-    format: RunFormat,
-    columns: &[Column],
-) -> Result<String, Failure> {
+pub(super) fn formatted(run: &Run, format: RunFormat, view: &View) -> Result<String, Failure> {
     Ok(match format {
-        RunFormat::Own(Format::Table) => report::table::table_of(run, columns, &style()),
+        RunFormat::Own(Format::Table) => report::table::table_of(run, view, &style()),
         RunFormat::Own(Format::Json) => export::json::run(run),
         RunFormat::Own(Format::Csv) => export::csv::run(run),
         RunFormat::Own(Format::Md) => export::markdown::run(run),
@@ -101,6 +99,58 @@ pub(super) fn print(bytes: &[u8]) -> Outcome {
         ))),
         _ => Ok(exit::OK),
     }
+}
+
+/// Whether reports may go through a pager, as `--no-pager` says.
+static PAGER: OnceLock<bool> = OnceLock::new();
+
+/// Sets whether reports may go through a pager. Call this once, before any report.
+pub(super) fn set_pager(may_page: bool) {
+    PAGER.get_or_init(|| may_page);
+}
+
+/// Prints a report for people: through a pager if standard output is a terminal that is too small
+/// for it.
+pub(super) fn page(text: &str) -> Outcome {
+    let stdout = io::stdout();
+    let rows = screen::terminal_rows(&stdout).filter(|_| PAGER.get() != Some(&false));
+    // A shell's prompt takes the last line.
+    let fits = |rows: usize| screen::lines(text, screen::columns(&stdout)) < rows;
+    let pager = rows.filter(|rows| !fits(*rows)).and_then(|_| pager());
+    // Until the pager ends, an interrupt is for it.
+    let Some((pager, _caught)) = pager.zip(interrupt().ok()) else {
+        return print(text.as_bytes());
+    };
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(&pager).stdin(Stdio::piped());
+    if env::var_os("LESS").is_none() {
+        command.env("LESS", "FRX");
+    }
+    if env::var_os("LV").is_none() {
+        command.env("LV", "-c");
+    }
+    let Ok(mut child) = command.spawn() else {
+        return print(text.as_bytes());
+    };
+    if let Some(mut input) = child.stdin.take() {
+        // A reader who quits early does not need the rest.
+        let _ = input.write_all(text.as_bytes());
+    }
+    match child.wait().ok().and_then(|status| status.code()) {
+        // The shell knows no such program, or may not run it: nothing has been shown.
+        Some(126 | 127) => print(text.as_bytes()),
+        _ => Ok(exit::OK),
+    }
+}
+
+/// The command of the pager: the first of the variables that is set decides. `None` if that is
+/// empty or `cat`.
+fn pager() -> Option<OsString> {
+    let chosen = ["KERNMARK_PAGER", "PAGER"]
+        .into_iter()
+        .find_map(env::var_os);
+    let pager = chosen.unwrap_or_else(|| "less".into());
+    (!pager.is_empty() && pager != "cat").then_some(pager)
 }
 
 /// Prints a report to standard error, because standard output carries something else.

@@ -6,14 +6,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::arguments::{percent, spec, without_sign, Printed};
+use super::arguments::{percent, spec, without_sign, Printed, Selection};
 use super::input::{path_or_latest, read_run};
-use super::output::{print, style};
+use super::output::{page, print, style};
 use super::targets::TargetsFormat;
-use super::{is_selected, Failure, Outcome};
-use crate::judge::plan::{Plan, Question};
+use super::{verify_selection, Failure, Outcome};
+use crate::judge::plan::{Plan, PlanKey, Question};
 use crate::measure::progress::Progress;
-use crate::stream::filter;
 use crate::target::spec::Spec;
 use crate::{export, report};
 
@@ -27,9 +26,9 @@ pub struct Arguments {
     #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
     pub on: Spec,
 
-    /// Plan for these metrics only, as one family: the start of an id or a glob; may be repeated
-    #[arg(long = "only", value_name = "FILTER")]
-    pub filters: Vec<String>,
+    /// What is planned for, as one family.
+    #[command(flatten)]
+    pub selection: Selection<PlanKey>,
 
     /// The change to find, in percent
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "5")]
@@ -73,15 +72,19 @@ pub(super) fn plan(arguments: &Arguments) -> Outcome {
     }
     let path = path_or_latest(arguments.file.as_deref(), &arguments.on)?;
     let pilot = read_run(&path)?;
-    let ids: Vec<&str> = pilot.metrics.iter().map(|one| one.id.as_str()).collect();
-    filter::verify(&arguments.filters, &ids).map_err(Failure::Usage)?;
+    let selection = arguments.selection.metrics();
+    verify_selection(&selection, &[&pilot])?;
     let progress = Progress::new();
     progress.show("calculating the power for each number of replicates");
-    let plan = Plan::of(&pilot, question, |id| is_selected(id, &arguments.filters));
+    let plan = Plan::of(&pilot, question, |id| selection.selects(id));
     drop(progress);
     let file = path.display().to_string();
     let text = match arguments.printed.format() {
-        TargetsFormat::Table => report::plan::table(&plan, &file, &pilot, &style()),
+        TargetsFormat::Table => {
+            let ranking = arguments.selection.ranking();
+            let text = report::plan::table(&plan, &file, &pilot, &ranking, &style());
+            return page(&text);
+        }
         TargetsFormat::Json => export::json::plan(&plan, &file),
     };
     print(text.as_bytes())

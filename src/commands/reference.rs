@@ -7,7 +7,7 @@ use std::path::Path;
 use super::arguments::{Format, RunFormat};
 use super::output::{formatted, print, style};
 use super::{show, Failure, Outcome};
-use crate::files::reference::{self, Dataset, Reference};
+use crate::files::reference::{self, Dataset, Figure, Reference};
 use crate::stream::filter;
 use crate::{export, report};
 
@@ -50,20 +50,26 @@ pub(super) fn list(filters: &[String], format: Format) -> Outcome {
 
 /// Prints a dataset as it was published.
 pub(super) fn show(of: &Reference, arguments: &show::Arguments) -> Outcome {
-    if arguments.metric.is_some() {
+    if !arguments.metric.is_empty() {
         let why = format!("{of} has no samples, so it has no distribution to show");
         return Err(Failure::Usage(why));
     }
     let dataset = of.dataset().map_err(Failure::Usage)?;
-    let figures = of.figures().map_err(Failure::Failed)?;
+    let mut figures = of.figures().map_err(Failure::Failed)?;
+    let selection = arguments.selection.metrics();
+    let names: Vec<String> = figures.iter().map(Figure::name).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    selection.verify(&names).map_err(Failure::Absent)?;
+    figures.retain(|figure| selection.selects(&figure.name()));
     let text = match arguments.printed.format() {
         RunFormat::Own(Format::Table) => report::reference::figures(&dataset, &figures, &style()),
         RunFormat::Own(Format::Json) => export::json::figures(&dataset, &figures),
         RunFormat::Own(Format::Csv) => export::csv::figures(&figures),
         RunFormat::Own(Format::Md) => export::markdown::figures(&dataset, &figures),
         RunFormat::Foreign(_) => {
-            let run = of.run().map_err(Failure::Failed)?;
-            formatted(&run, arguments.printed.format(), &arguments.table.columns)?
+            let mut run = of.run().map_err(Failure::Failed)?;
+            run.select(&selection);
+            formatted(&run, arguments.printed.format(), &arguments.view())?
         }
     };
     print(text.as_bytes())

@@ -25,6 +25,7 @@ use crate::machine::cpus::MeasuredCpus;
 use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{self, Catalog, Measurement, Plan, Recording, Work};
 use crate::report;
+use crate::report::table::View;
 use crate::stream::filter;
 use crate::stream::run::{Fact, Run, Unit, FILTERS};
 use crate::target::spec::Spec;
@@ -133,14 +134,16 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     };
     let judgement = budget.map(|budget| budget.judge(&made.run)).transpose();
     let shown = selected(&made, &arguments.filters);
+    let view = View {
+        columns: arguments.table.columns.clone(),
+        ..View::default()
+    };
     let text = match (&judgement, arguments.printed.format()) {
-        (Ok(Some(judgement)), format) => {
-            budget::formatted_with(&shown, judgement, format, &arguments.table.columns)
-        }
+        (Ok(Some(judgement)), format) => budget::formatted_with(&shown, judgement, format, &view),
         (_, RunFormat::Own(Format::Table)) if arguments.check => {
             Ok(report::check::render(&summarise(&shown), style().width))
         }
-        (_, format) => formatted(&shown, format, &arguments.table.columns),
+        (_, format) => formatted(&shown, format, &view),
     };
     if let Ok(text) = &text {
         match arguments.destination() {

@@ -6,12 +6,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::arguments::{spec, Printed, RunFormat, Table};
+use super::arguments::{spec, Format, Printed, RunFormat, Selection, Table};
 use super::input::{path_or_latest, read_run};
-use super::output::{formatted, print, style};
-use super::{budget, exit, reference as published, Failure, Outcome};
+use super::output::{formatted, page, print, style};
+use super::{budget, exit, reference as published, verify_selection, Failure, Outcome};
+use crate::judge::ranking::RunKey;
 use crate::report::distribution;
+use crate::report::table::View;
 use crate::stream::filter;
+use crate::stream::run::Run;
 use crate::target::spec::Spec;
 
 /// The arguments of `show`.
@@ -25,9 +28,17 @@ pub struct Arguments {
     #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
     pub on: Spec,
 
-    /// Show the distribution of this metric's samples
-    #[arg(long, value_name = "ID", conflicts_with_all = ["format", "json", "columns"])]
-    pub metric: Option<String>,
+    /// What is shown.
+    #[command(flatten)]
+    pub selection: Selection<RunKey>,
+
+    /// Show the distribution of this metric's samples; may be repeated
+    #[arg(
+        long,
+        value_name = "ID",
+        conflicts_with_all = ["format", "json", "columns", "filters", "exclude", "sort", "top", "all"]
+    )]
+    pub metric: Vec<String>,
 
     /// Check the run against the absolute limits in FILE
     ///
@@ -45,37 +56,56 @@ pub struct Arguments {
     pub table: Table,
 }
 
+impl Arguments {
+    /// What the table shows.
+    pub(super) fn view(&self) -> View {
+        View {
+            columns: self.table.columns.clone(),
+            ranking: self.selection.ranking(),
+        }
+    }
+}
+
 pub(super) fn show(arguments: &Arguments) -> Outcome {
     if let Some(dataset) = arguments.file.as_deref().and_then(published::named) {
         return published::show(&dataset?, arguments);
     }
     let path = path_or_latest(arguments.file.as_deref(), &arguments.on)?;
-    let run = read_run(&path)?;
-    if let Some(id) = &arguments.metric {
-        let ids: Vec<&str> = run.metrics.iter().map(|one| one.id.as_str()).collect();
+    let mut run = read_run(&path)?;
+    let status = exit::of_run(&run);
+    if !arguments.metric.is_empty() {
+        page(&distributions(&run, &arguments.metric)?)?;
+        return Ok(status);
+    }
+    let judgement = budget::judge(arguments.budget.as_deref(), &run)?;
+    let selection = arguments.selection.metrics();
+    verify_selection(&selection, &[&run])?;
+    run.select(&selection);
+    let view = arguments.view();
+    let format = arguments.printed.format();
+    let text = match &judgement {
+        Some(judgement) => budget::formatted_with(&run, judgement, format, &view)?,
+        None => formatted(&run, format, &view)?,
+    };
+    match format {
+        RunFormat::Own(Format::Table) => page(&text)?,
+        _ => print(text.as_bytes())?,
+    };
+    Ok(budget::combined_status(status, judgement.as_ref()))
+}
+
+/// The pages of some metrics.
+fn distributions(run: &Run, metrics: &[String]) -> Result<String, Failure> {
+    let ids: Vec<&str> = run.metrics.iter().map(|one| one.id.as_str()).collect();
+    let page = |id: &String| {
         if !ids.contains(&id.as_str()) {
             return Err(Failure::Usage(format!(
                 "the run has no metric `{id}`{}",
                 filter::suggestion(id, &ids)
             )));
         }
-        let text = distribution::render(&run, id, &style()).map_err(Failure::Failed)?;
-        print(text.as_bytes())?;
-        return Ok(exit::of_run(&run));
-    }
-    let judgement = budget::judge(arguments.budget.as_deref(), &run)?;
-    let text = match &judgement {
-        Some(judgement) => budget::formatted_with(
-            &run,
-            judgement,
-            arguments.printed.format(),
-            &arguments.table.columns,
-        )?,
-        None => formatted(&run, arguments.printed.format(), &arguments.table.columns)?,
+        distribution::render(run, id, &style()).map_err(Failure::Failed)
     };
-    print(text.as_bytes())?;
-    Ok(budget::combined_status(
-        exit::of_run(&run),
-        judgement.as_ref(),
-    ))
+    let pages: Result<Vec<String>, Failure> = metrics.iter().map(page).collect();
+    Ok(pages?.join("\n"))
 }

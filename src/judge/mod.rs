@@ -20,5 +20,6 @@ pub mod noise;
 pub mod pairing;
 pub mod plan;
 pub mod quantity;
+pub mod ranking;
 pub mod summary;
 pub mod why;

@@ -5,10 +5,14 @@
 //! A pilot run and a [`Question`] come in; an answer for each metric goes out. `doc/method.md`,
 //! section "How many replicates", describes the method and its limits.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
+
+use clap::ValueEnum;
 
 use crate::judge::figures::{absence, is_exact};
 use crate::judge::quantity::MEDIANS_LEVEL;
+use crate::judge::ranking::{greatest_first, Key};
 use crate::judge::summary::{self, Status, Values};
 use crate::statistics::permutation::Design;
 use crate::statistics::{distributions, order};
@@ -96,6 +100,37 @@ pub struct Estimate {
     /// Samples per replicate with which the pilot's number of replicates detects the change. `None`
     /// if it already does, or if more samples do not help.
     pub samples: Option<u64>,
+}
+
+/// The keys of planned metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PlanKey {
+    /// By the replicates that find the change (the default)
+    Replicates,
+    /// By id
+    Id,
+    /// By the variation between replicates
+    Spread,
+}
+
+impl Key<Planned> for PlanKey {
+    fn compare(self, a: &Planned, b: &Planned) -> Ordering {
+        let estimates = [a, b].map(|one| match &one.need {
+            Need::Replicates(estimate) => Some(estimate),
+            Need::Exact | Need::Unknown(_) => None,
+        });
+        let greatest = |of: fn(&Estimate) -> f64| {
+            let [a, b] = estimates.map(|one| one.map(of));
+            greatest_first(a, b)
+        };
+        let replicates = |one: &Estimate| one.to_find.map_or(f64::INFINITY, |n| n as f64);
+        let by_key = match self {
+            PlanKey::Replicates => greatest(replicates).then_with(|| greatest(|one| one.upper)),
+            PlanKey::Id => Ordering::Equal,
+            PlanKey::Spread => greatest(|one| one.spread),
+        };
+        by_key.then_with(|| a.id.cmp(&b.id))
+    }
 }
 
 impl Plan {

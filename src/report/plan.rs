@@ -8,12 +8,14 @@ use super::compare::{write_remark, Remark};
 use super::grouped;
 use super::row::UNAVAILABLE;
 use super::style::{write_labelled, Ink, Style, GAP};
+use super::table::left_out_text;
 use crate::base::number::plural;
 use crate::base::number::{self, count};
 use crate::base::text::{paragraph, plain};
 use crate::judge::plan::{
-    Estimate, Need, Plan, Planned, EXACT_REPLICATES, MAX_REPLICATES, SPREAD_CONFIDENCE,
+    Estimate, Need, Plan, PlanKey, Planned, EXACT_REPLICATES, MAX_REPLICATES, SPREAD_CONFIDENCE,
 };
+use crate::judge::ranking::Ranking;
 use crate::statistics::distributions;
 use crate::stream::run::{Fact, Run};
 
@@ -25,7 +27,13 @@ const FEW: usize = 6;
 /// A plan as text: the question, a line for each metric (the most demanding first), and for how
 /// many metrics a given number of replicates is enough.
 #[must_use]
-pub fn table(plan: &Plan, file: &str, pilot: &Run, style: &Style) -> String {
+pub fn table(
+    plan: &Plan,
+    file: &str,
+    pilot: &Run,
+    ranking: &Ranking<PlanKey>,
+    style: &Style,
+) -> String {
     let mut out = String::new();
     let question = plan.question;
     let asked = format!(
@@ -39,10 +47,13 @@ pub fn table(plan: &Plan, file: &str, pilot: &Run, style: &Style) -> String {
     for (label, text) in [("pilot", format!("{file}; {replicates}")), ("asked", asked)] {
         write_labelled(&mut out, label, &text, *style);
     }
-    let rows = rows(plan);
+    let (rows, left_out) = rows(plan, *ranking);
     if !rows.is_empty() {
         out.push('\n');
         write_rows(&mut out, &rows, *style);
+        if left_out > 0 {
+            out.push_str(&left_out_text(left_out));
+        }
         paragraph(&mut out, "", LEGEND, style.width());
     }
     for remark in remarks(plan) {
@@ -72,24 +83,25 @@ pub fn percent(share: f64) -> String {
 
 struct Row {
     id: String,
-    /// The key for sorting the table, in descending order.
-    rank: (usize, u64),
     cells: [String; 6],
 }
 
 const TITLES: [&str; 6] = ["spread", "sampling", "seen", "find", "none", "samples"];
 
-fn rows(plan: &Plan) -> Vec<Row> {
-    let mut rows: Vec<Row> = plan
-        .metrics
-        .iter()
-        .filter_map(|metric| match &metric.need {
-            Need::Replicates(estimate) => Some(Row::of(metric, estimate)),
-            Need::Exact | Need::Unknown(_) => None,
-        })
-        .collect();
-    rows.sort_by(|a, b| b.rank.cmp(&a.rank).then_with(|| a.id.cmp(&b.id)));
-    rows
+/// The rows of estimated metrics, and how many are left out.
+fn rows(plan: &Plan, ranking: Ranking<PlanKey>) -> (Vec<Row>, usize) {
+    let ranking = Ranking {
+        key: ranking.key.or(Some(PlanKey::Replicates)),
+        ..ranking
+    };
+    let estimate = |metric: &Planned| match metric.need {
+        Need::Replicates(estimate) => Some(estimate),
+        Need::Exact | Need::Unknown(_) => None,
+    };
+    let estimated = plan.metrics.iter().filter(|one| estimate(one).is_some());
+    let (shown, left_out) = ranking.of(estimated);
+    let row = |metric: &Planned| Some(Row::of(metric, &estimate(metric)?));
+    (shown.into_iter().filter_map(row).collect(), left_out)
 }
 
 impl Row {
@@ -102,10 +114,6 @@ impl Row {
         let unavailable = || UNAVAILABLE.to_owned();
         Row {
             id: metric.id.clone(),
-            rank: (
-                estimate.to_find.unwrap_or(usize::MAX),
-                (estimate.upper * 1e9) as u64,
-            ),
             cells: [
                 share(estimate.spread),
                 share(estimate.sampling),

@@ -8,33 +8,50 @@ use std::str::FromStr;
 use super::interference::sentences;
 use super::problems::{copies, damage, problems, tally, write_problem};
 use super::provenance;
-use super::row::{idiom_legend, title, Row, OF_A_BATCH, UNAVAILABLE};
+use super::row::{idiom_legend, title, Row, IDIOM, OF_A_BATCH, UNAVAILABLE};
 use super::style::{
     name, painted_lines, write_labelled, write_object, Ink, Style, GAP, INDENT, LONGEST_NAME,
 };
 use super::{grouped, object};
+use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};
 use crate::judge::interference::disturbances;
-use crate::judge::summary::{summarise, Summary};
+use crate::judge::ranking::{Ranking, RunKey};
+use crate::judge::summary::{summarise, Status, Summary};
 use crate::stream::run::{Run, Statistic, Unit};
 
 /// A run as a table: what was measured, a row for each metric with a value, the metrics without a
 /// value and why, and the tally.
 #[must_use]
 pub fn table(run: &Run, style: &Style) -> String {
-    table_of(run, &[], style)
+    table_of(run, &View::default(), style)
 }
 
-/// Like [`table`], with these columns instead of those that fit the width.
+/// What of a run its table shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct View {
+    /// The columns, instead of those that fit the width.
+    pub columns: Vec<Column>,
+    /// The order of the rows, and how many there are.
+    pub ranking: Ranking<RunKey>,
+}
+
+/// Like [`table`], of what the view shows.
 #[must_use]
-pub fn table_of(run: &Run, columns: &[Column], style: &Style) -> String {
+pub fn table_of(run: &Run, view: &View, style: &Style) -> String {
     let summaries = summarise(run);
-    let rows = Row::all(&summaries);
+    let measured = summaries.iter().filter(|one| one.status == Status::Ok);
+    let (shown, left_out) = view.ranking.of(measured);
+    let rows: Vec<Row> = shown.into_iter().filter_map(Row::of).collect();
     let mut out = String::new();
     write_header(&mut out, run, &summaries, *style);
     for ((unit, statistic), rows) in grouped(&rows, |row| (row.unit, row.statistic)) {
         out.push('\n');
-        Layout::of(unit, statistic, &rows, columns, style.width()).write(&mut out, &rows, *style);
+        Layout::of(unit, statistic, &rows, view, style.width()).write(&mut out, &rows, *style);
+    }
+    if left_out > 0 {
+        out.push('\n');
+        out.push_str(&left_out_text(left_out));
     }
     for disturbance in disturbances(run) {
         out.push('\n');
@@ -59,6 +76,14 @@ pub fn table_of(run: &Run, columns: &[Column], style: &Style) -> String {
     out.push_str(&tally(&summaries));
     out.push('\n');
     out
+}
+
+/// A line that says how many metrics `--top` leaves out.
+pub(super) fn left_out_text(count: usize) -> String {
+    format!(
+        "{} not shown; a greater --top shows more.\n",
+        plural(count as u64, "more metric")
+    )
 }
 
 fn write_header(out: &mut String, run: &Run, summaries: &[Summary], style: Style) {
@@ -189,6 +214,8 @@ struct Layout {
     columns: Vec<(Column, usize)>,
     marks: Marks,
     idioms: bool,
+    /// Whether rows stand below the name of their object. Sorted rows have their whole ids.
+    by_object: bool,
 }
 
 impl Layout {
@@ -198,7 +225,7 @@ impl Layout {
         unit: Unit,
         statistic: Statistic,
         rows: &[&Row],
-        columns: &[Column],
+        View { columns, ranking }: &View,
         width: usize,
     ) -> Self {
         use Column::{Cold, Interval, Net, Rate, Spread, Value, Worst, P99, P999};
@@ -219,9 +246,10 @@ impl Layout {
         } else {
             Marks::None
         };
+        let by_object = ranking.key.is_none();
         let name = rows
             .iter()
-            .map(|row| name(&row.id, row.idiom).chars().count())
+            .map(|row| label(row, by_object).chars().count())
             .filter(|length| *length <= LONGEST_NAME)
             .max()
             .unwrap_or(0)
@@ -229,7 +257,7 @@ impl Layout {
         let choices = if columns.is_empty() {
             &CHOICES[..]
         } else {
-            &[columns]
+            &[&columns[..]]
         };
         let mut layouts = choices.iter().map(|choice| Layout {
             unit,
@@ -238,6 +266,7 @@ impl Layout {
             columns: with_widths(unit, statistic, rows, choice, marks),
             marks,
             idioms: rows.iter().any(|row| row.idiom),
+            by_object,
         });
         let last = layouts.next_back();
         let mut layout = layouts
@@ -269,8 +298,9 @@ impl Layout {
         }
         out.push_str(&style.paint(Ink::Bold, head.trim_end()));
         out.push('\n');
-        for (object, rows) in grouped(rows, |row| object(&row.id).to_owned()) {
-            write_object(out, &object, style);
+        let heading = |row: &&Row| self.by_object.then(|| object(&row.id).to_owned());
+        for (object, rows) in grouped(rows, heading) {
+            write_object(out, &object.unwrap_or_default(), style);
             for row in rows {
                 self.write_row(out, row, style);
             }
@@ -280,7 +310,7 @@ impl Layout {
 
     fn write_row(&self, out: &mut String, row: &Row, style: Style) {
         paragraph(out, INDENT, &plain(&row.title), style.width());
-        let name = name(&row.id, row.idiom);
+        let name = label(row, self.by_object);
         let mut line = format!("{name:<0$}", self.name);
         if name.chars().count() > self.name {
             out.push_str(&name);
@@ -349,6 +379,15 @@ impl Layout {
         let mut legend = String::new();
         paragraph(&mut legend, "", &(parts.join("; ") + "."), style.width());
         legend
+    }
+}
+
+/// How a row is called: by what follows its object, or by its whole id.
+fn label(row: &Row, by_object: bool) -> String {
+    if by_object {
+        name(&row.id, row.idiom)
+    } else {
+        format!("{}{}", plain(&row.id), if row.idiom { IDIOM } else { "" })
     }
 }
 

@@ -15,6 +15,44 @@ pub fn matches(filter: &str, id: &str) -> bool {
     }
 }
 
+/// The ids that filters select, without those that further filters exclude.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Filters that select; none selects everything.
+    pub filters: Vec<String>,
+    /// Filters that exclude.
+    pub exclude: Vec<String>,
+}
+
+impl Selection {
+    /// Whether it selects this id.
+    #[must_use]
+    pub fn selects(&self, id: &str) -> bool {
+        let chosen = self.filters.is_empty() || self.filters.iter().any(|one| matches(one, id));
+        chosen && !self.excludes(id)
+    }
+
+    /// Whether it leaves this id out.
+    #[must_use]
+    pub fn excludes(&self, id: &str) -> bool {
+        self.exclude.iter().any(|one| matches(one, id))
+    }
+
+    /// Checks that every filter matches an id, and that something is selected.
+    ///
+    /// # Errors
+    ///
+    /// A message that names the first filter that matches nothing, or says that nothing is left.
+    pub fn verify(&self, ids: &[&str]) -> Result<(), String> {
+        verify(&self.filters, ids)?;
+        verify(&self.exclude, ids)?;
+        if !ids.is_empty() && !ids.iter().any(|id| self.selects(id)) {
+            return Err("nothing is left: --exclude leaves out all that is selected".to_owned());
+        }
+        Ok(())
+    }
+}
+
 /// Checks that every filter selects at least one id.
 ///
 /// # Errors
@@ -87,6 +125,27 @@ mod tests {
         assert!(!matches("give", IDS[1]));
         assert!(!matches("*.give", IDS[1]));
         assert!(!matches("clock.reads", IDS[0]));
+    }
+
+    #[test]
+    fn excluding_comes_after_selecting() {
+        let owned = |filters: &[&str]| filters.iter().map(|&one| one.to_owned()).collect();
+        let of = |filters: &[&str], exclude: &[&str]| Selection {
+            filters: owned(filters),
+            exclude: owned(exclude),
+        };
+        let selected = |selection: &Selection| -> Vec<&str> {
+            IDS.into_iter().filter(|id| selection.selects(id)).collect()
+        };
+        assert_eq!(selected(&of(&[], &[])), IDS);
+        assert_eq!(selected(&of(&["sem", "mutex"], &["*.user"])), [IDS[2]]);
+        assert_eq!(selected(&of(&[], &["sem"])), [IDS[0], IDS[3]]);
+        assert_eq!(of(&["sem"], &["*.user"]).verify(&IDS), Ok(()));
+        for wrong in [of(&["give"], &[]), of(&[], &["give"])] {
+            assert!(wrong.verify(&IDS).unwrap_err().contains("`give`"));
+        }
+        let nothing = of(&["mutex"], &["*.user"]).verify(&IDS).unwrap_err();
+        assert!(nothing.contains("nothing is left"), "{nothing}");
     }
 
     #[test]

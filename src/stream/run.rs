@@ -502,6 +502,21 @@ impl Run {
         metric == CLOCK || filters.split(' ').any(selects)
     }
 
+    /// Keeps what a selection selects, and [`CLOCK`] unless it is excluded: net costs need it.
+    pub fn select(&mut self, selection: &filter::Selection) {
+        let stays = |id: &str| selection.selects(id) || id == CLOCK && !selection.excludes(id);
+        self.metrics.retain(|metric| stays(&metric.id));
+        self.catalog.retain(|entry| stays(&entry.metric));
+    }
+
+    /// The ids of its metrics, then those of its catalog.
+    #[must_use]
+    pub fn ids(&self) -> Vec<&str> {
+        let measured = self.metrics.iter().map(|metric| metric.id.as_str());
+        let listed = self.catalog.iter().map(|entry| entry.metric.as_str());
+        measured.chain(listed).collect()
+    }
+
     /// Joins runs into one that has the sessions of all, in order.
     #[must_use]
     pub fn joined(runs: Vec<Run>) -> Run {
