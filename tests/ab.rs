@@ -6,6 +6,8 @@
 // Other test programs need the rest of it.
 #[allow(dead_code)]
 mod common;
+#[path = "common/runs.rs"]
+mod runs;
 #[path = "common/seen.rs"]
 mod seen;
 #[path = "common/tool.rs"]
@@ -21,6 +23,7 @@ use std::time::{Duration, Instant};
 use common::skipped;
 use kernmark::machine::Machine;
 use kernmark::stream::record;
+use runs::saved_runs;
 use rustix::process::{kill_process, Pid, Signal};
 use seen::Seen;
 use serde_json::Value;
@@ -112,18 +115,22 @@ impl Bed {
 
     /// The saved runs whose names contain `part`.
     fn saved(&self, part: &str) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.path("data/kernmark/runs"));
-        let mut paths: Vec<PathBuf> = entries
-            .map(|all| all.map(|entry| entry.unwrap().path()).collect())
-            .unwrap_or_default();
+        let mut paths = saved_runs(&self.path("data/kernmark/runs"));
         paths.retain(|path| path.to_str().unwrap().contains(part));
-        paths.sort();
         paths
     }
 
     /// The saved run of a side, which must be the only one.
     fn only(&self, side: &str) -> String {
         let saved = self.saved(&format!("-{side}-"));
+        assert_eq!(saved.len(), 1, "{saved:?}");
+        saved[0].to_str().unwrap().to_owned()
+    }
+
+    /// The saved run of a side that is not this one.
+    fn other(&self, side: &str, than: &str) -> String {
+        let mut saved = self.saved(&format!("-{side}-"));
+        saved.retain(|path| path.to_str() != Some(than));
         assert_eq!(saved.len(), 1, "{saved:?}");
         saved[0].to_str().unwrap().to_owned()
     }
@@ -224,26 +231,20 @@ fn runs_of_different_measurements_are_not_interleaved() {
     bed.ab("base", "new", &["--runs", "16"])
         .expect(0, "interleaved in 8 blocks", "");
     let base = bed.only("base");
+    let new = bed.only("new");
     let seen = bed.ab("base", "new", &["--runs", "16", "--seed", "2"]);
     // `ab` has passed --seed already, and it must not be given twice.
     seen.expect(2, "", "seed");
     let side = "exec:sh agent base";
     bed.run(&["ab", side, side, "--runs", "16", "--seed", "2"])
         .expect(0, "", "");
-    let other = bed.saved("-new-00000002").remove(0);
-    let seen = bed.compare(&base, other.to_str().unwrap(), &[]);
+    let other = bed.other("new", &new);
+    let seen = bed.compare(&base, &other, &[]);
     seen.expect(0, "16 against 16 replicates", "");
     assert!(!seen.out.contains("interleaved"), "{seen:?}");
     // With both pairs complete, they are.
-    let more = [
-        "--base",
-        bed.saved("-base-00000002")[0].to_str().unwrap(),
-        "--new",
-        bed.saved("-new-00000001")[0].to_str().unwrap(),
-    ]
-    .map(str::to_owned);
-    let more: Vec<&str> = more.iter().map(String::as_str).collect();
-    let seen = bed.compare(&base, other.to_str().unwrap(), &more);
+    let more = ["--base", &bed.other("base", &base), "--new", &new];
+    let seen = bed.compare(&base, &other, &more);
     seen.expect(0, "32 against 32 replicates", "");
     seen.expect(0, "interleaved in 16 blocks", "");
 }
@@ -448,7 +449,7 @@ fn measured_noise_becomes_the_smallest_margin() {
     let runs = bed.saved("-exec-");
     assert_eq!(runs.len(), 3, "each round saves a run");
     let path = |at: usize| runs[at].to_str().unwrap();
-    // The files are sorted by their random seeds, so we do not know which pairs differ.
+    // The files of one second are sorted by their hashes, so we do not know which pairs differ.
     let pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)];
     let gate = ["--fail-on", "regression"];
     for (base, new) in pairs {

@@ -2,6 +2,8 @@
 
 //! The tool from the outside: arguments, exit status, output, saved files and leftover processes.
 
+#[path = "common/runs.rs"]
+mod runs;
 #[path = "common/seen.rs"]
 mod seen;
 
@@ -16,6 +18,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use kernmark::stream::record;
+use runs::{records, saved_runs};
 use rustix::process::{kill_process, Pid, Signal};
 use seen::Seen;
 
@@ -177,11 +180,7 @@ impl Bed {
 
     /// The saved runs.
     fn saved(&self) -> Vec<PathBuf> {
-        let runs = self.path("home/.local/share/kernmark/runs");
-        match fs::read_dir(runs) {
-            Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
-            Err(_) => Vec::new(),
-        }
+        saved_runs(&self.path("home/.local/share/kernmark/runs"))
     }
 
     /// The processes with this bed's environment.
@@ -238,7 +237,7 @@ fn run_is_measured_saved_and_shown_again() {
     assert_eq!(runs.len(), 2, "{orders}");
     assert!(runs[0].contains(" samples=500 ") && runs[0].contains(" epoch_ns=20000 "));
     assert!(runs[0].ends_with(" clock.read fifo.put.user"), "{orders}");
-    let saved = fs::read_to_string(&bed.saved()[0]).unwrap();
+    let saved = records(&bed.saved()[0]);
     assert!(saved.starts_with("@km1 0 host name=tool | kernmark "));
     assert!(saved.contains("host name=seed | 7 *"));
     assert!(!saved.contains("name=host_name"));
@@ -268,7 +267,7 @@ fn processes_are_named_only_on_request() {
     let bed = Bed::new("cat whole", &[]);
     bed.measure(&["--processes"])
         .expect(0, "clock.read", "saved: ");
-    let saved = fs::read_to_string(&bed.saved()[0]).unwrap();
+    let saved = records(&bed.saved()[0]);
     assert!(saved.contains(" host name=process_1 | "), "{saved}");
     let seen = bed.run(&["run", "--on", "file:x.km", "--processes"]);
     seen.expect(2, "", "this machine's CPUs");
@@ -397,7 +396,7 @@ fn saved_run_is_read_from_standard_input() {
 fn host_name_is_recorded_only_on_request() {
     let bed = Bed::new("cat whole", &[]);
     bed.measure(&["--host-name"]).expect(0, "", "");
-    let saved = fs::read_to_string(&bed.saved()[0]).unwrap();
+    let saved = records(&bed.saved()[0]);
     assert!(saved.contains("host name=host_name | "));
 }
 

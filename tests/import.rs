@@ -2,6 +2,8 @@
 
 //! The command `kernmark import`, and other commands with result files of other tools.
 
+#[path = "common/runs.rs"]
+mod runs;
 #[path = "common/seen.rs"]
 mod seen;
 
@@ -9,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use runs::saved_runs;
 use seen::Seen;
 use tempfile::TempDir;
 
@@ -37,9 +40,7 @@ impl Sandbox {
     }
 
     fn saved(&self) -> Vec<PathBuf> {
-        let runs = self.0.path().join(".local/share/kernmark/runs");
-        let entries = fs::read_dir(runs).into_iter().flatten();
-        entries.map(|entry| entry.unwrap().path()).collect()
+        saved_runs(&self.0.path().join(".local/share/kernmark/runs"))
     }
 }
 

@@ -7,6 +7,8 @@
 mod common;
 #[path = "common/freertos.rs"]
 mod freertos;
+#[path = "common/runs.rs"]
+mod runs;
 #[path = "common/tool.rs"]
 mod tool;
 
@@ -17,6 +19,7 @@ use std::process::Output;
 
 use common::here;
 use freertos::lacks_freertos;
+use runs::saved_runs;
 use tool::tool_in;
 
 /// A temporary folder for the tool.
@@ -42,7 +45,7 @@ impl Bed {
 
     /// The number of saved runs.
     fn saved(&self) -> usize {
-        fs::read_dir(self.path("data/kernmark/runs")).map_or(0, Iterator::count)
+        saved_runs(&self.path("data/kernmark/runs")).len()
     }
 }
 

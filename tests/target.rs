@@ -3,6 +3,8 @@
 //! Targets other than this Linux, as users see them: what `--on` accepts, what can go wrong, and
 //! what is saved.
 
+#[path = "common/runs.rs"]
+mod runs;
 #[path = "common/seen.rs"]
 mod seen;
 #[path = "common/tool.rs"]
@@ -17,6 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 use kernmark::stream::record;
+use runs::{records, saved_runs};
 use rustix::pty::{grantpt, openpt, ptsname, unlockpt, OpenptFlags};
 use rustix::termios::{tcgetattr, LocalModes};
 use seen::Seen;
@@ -162,16 +165,13 @@ impl Bed {
     }
 
     fn all_saved(&self) -> Vec<PathBuf> {
-        let runs = fs::read_dir(self.path("data/kernmark/runs"));
-        runs.map_or(Vec::new(), |runs| {
-            runs.map(|run| run.unwrap().path()).collect()
-        })
+        saved_runs(&self.path("data/kernmark/runs"))
     }
 
     /// The facts of the saved run.
     #[track_caller]
     fn facts(&self) -> Vec<String> {
-        let text = fs::read_to_string(self.saved()).unwrap();
+        let text = records(&self.saved());
         let facts = text
             .lines()
             .filter_map(|line| line.split_once(" host name="));
@@ -200,7 +200,7 @@ fn command_output_is_a_run() {
     let seen = bed.measure("exec:cat golden", &[]);
     seen.expect(GOLDEN, "semaphore.take", "saved: ");
     assert_eq!((seen.out, seen.status), (shown.out, shown.status));
-    let saved = fs::read_to_string(bed.saved()).unwrap();
+    let saved = records(&bed.saved());
     assert!(saved.ends_with(&bed.read("golden")));
     let facts = bed.facts();
     assert!(
@@ -217,7 +217,7 @@ fn filters_limit_the_report_but_not_the_saved_stream() {
     let seen = bed.measure("exec:cat golden", &["semaphore.take"]);
     seen.expect(GOLDEN, "semaphore.take", "");
     assert!(!seen.out.contains("semaphore.give"), "{}", seen.out);
-    let saved = fs::read_to_string(bed.saved()).unwrap();
+    let saved = records(&bed.saved());
     assert!(saved.ends_with(&bed.read("golden")));
     let seen = bed.measure("exec:cat golden", &["semafor"]);
     seen.expect(2, "", "nothing is called `semafor`");

@@ -256,10 +256,8 @@ fn measure(
     let schedule = schedule(runs, seed);
     let saving = |side: usize| {
         let what = format!("{}-{}", sides[side].target.name, NAMES[side]);
-        Saving::begin(
-            &asked[side].destination(),
-            &store::name(started, &what, seed),
-        )
+        let name = store::name(started, &what);
+        Saving::begin(&asked[side].destination(), &name, seed)
     };
     let mut savings = [saving(0)?, saving(1)?];
     let facts = |side: usize| {

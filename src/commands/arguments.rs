@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, RangedU64ValueParser};
+use clap::builder::{NonEmptyStringValueParser, PossibleValue, RangedU64ValueParser};
 use clap::{Args, ValueEnum};
 
 use crate::export::{self, Foreign};
@@ -14,6 +14,7 @@ use crate::machine::counters::Detail;
 use crate::machine::cpus::AskedCpus;
 use crate::report::table::Column;
 use crate::stream::filter;
+use crate::stream::run::{Fact, LABEL, MACHINE};
 use crate::target::spec::Spec;
 
 /// The forms of `--on`.
@@ -271,12 +272,61 @@ pub struct Conditions {
     #[arg(long)]
     pub host_name: bool,
 
+    /// Record this name of the machine that is measured
+    ///
+    /// Runs with the same name are of one machine. Without a name, a hash of /etc/machine-id tells
+    /// machines apart that run kernmark themselves.
+    #[arg(long, value_name = "MACHINE", value_parser = NonEmptyStringValueParser::new())]
+    pub machine: Option<String>,
+
+    /// Record a label, such as commit=1a2b3c; may be repeated
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
+    pub labels: Vec<Label>,
+
     /// Record which processes use this machine's CPUs and memory before the run, by name
     #[arg(long)]
     pub processes: bool,
 }
 
+/// A label that the user gives a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Letters, digits, `.`, `_` and `-`.
+    pub key: String,
+    /// Any text.
+    pub value: String,
+}
+
+/// Parses a label: `commit=1a2b3c`.
+fn label(text: &str) -> Result<Label, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    match text.split_once('=') {
+        Some((key, value))
+            if (1..=64).contains(&key.len()) && key.chars().all(is_plain) && !value.is_empty() =>
+        {
+            Ok(Label {
+                key: key.to_owned(),
+                value: value.to_owned(),
+            })
+        }
+        _ => Err("not KEY=VALUE; KEY has letters, digits, `.`, `_` and `-`".to_owned()),
+    }
+}
+
 impl Conditions {
+    /// What the user says about the machine and the run.
+    pub(super) fn said(&self) -> Vec<Fact> {
+        let machine = self
+            .machine
+            .iter()
+            .map(|name| Fact::new(MACHINE, name.as_str()));
+        let labels = self
+            .labels
+            .iter()
+            .map(|Label { key, value }| Fact::new(&format!("{LABEL}{key}"), value.as_str()));
+        machine.chain(labels).collect()
+    }
+
     /// How much is recorded of this machine before the run.
     pub(super) fn detail(&self) -> Detail {
         if self.processes {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::arguments::{percent, without_sign, Choice, Printed};
-use super::input::read_run;
+use super::input::{named, read_run};
 use super::output::{print, style};
 use super::{budget, exit, reference as published, Failure, Outcome};
 use crate::base::number::plural;
@@ -427,9 +427,12 @@ impl Side {
 }
 
 fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Side, Failure> {
-    let paths: Vec<&Path> = std::iter::once(first)
-        .chain(more.iter().map(PathBuf::as_path))
-        .collect();
+    let asked = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
+    let found = asked.map(|path| match published::named(path) {
+        Some(_) => Ok(path.to_owned()),
+        None => named(path),
+    });
+    let paths: Vec<PathBuf> = found.collect::<Result<_, _>>()?;
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
     let mut figures: Option<Vec<Figure>> = None;
@@ -446,7 +449,7 @@ fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Side, Failure> {
             runs.push(read_run(path)?);
         }
         // The same replicates counted twice would feign more certainty.
-        let file = fs::canonicalize(path).unwrap_or_else(|_| (*path).to_owned());
+        let file = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         if seen.contains(&file) {
             let path = path.display();
             let why = format!("{path} is given twice on the {name} side; give each run once");

@@ -269,8 +269,8 @@ impl Kind {
             "BASE" | "NEW" => Kind::Run,
             "reference:NAME" => Kind::Reference,
             "QUANTITY" => Kind::Quantity,
-            "A[,B]" | "FUNCTION" | "K" | "LIST" | "N" | "PERCENT" | "R" | "S" | "SHIFT"
-            | "SIZE,WAYS,LINE" | "WHICH" | "[QUANTITY=]PERCENT" => Kind::Free,
+            "A[,B]" | "FUNCTION" | "K" | "KEY=VALUE" | "LIST" | "MACHINE" | "N" | "PERCENT"
+            | "R" | "S" | "SHIFT" | "SIZE,WAYS,LINE" | "WHICH" | "[QUANTITY=]PERCENT" => Kind::Free,
             _ => return None,
         })
     }

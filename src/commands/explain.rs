@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::arguments::{spec, Choice, Printed};
-use super::input::{path_or_latest, read_run};
+use super::input::{named, path_or_latest, read_run};
 use super::output::{print, style};
 use super::{reference as published, Failure, Outcome};
 use crate::files::reference::{self, Figure, Reference};
@@ -61,8 +61,8 @@ pub enum ExplainFormat {
 /// Prints the parts of a metric's cost and the residual.
 pub(super) fn explain(arguments: &Arguments) -> Outcome {
     let compositions = explain::compositions().map_err(Failure::Failed)?;
-    let named = arguments.file.as_deref().and_then(published::named);
-    let (explanation, origin) = if let Some(reference) = named {
+    let dataset = arguments.file.as_deref().and_then(published::named);
+    let (explanation, origin) = if let Some(reference) = dataset {
         if arguments.kernel_mode.is_some() {
             return Err(Failure::Usage(
                 "published figures have no run in kernel mode".to_owned(),
@@ -73,7 +73,7 @@ pub(super) fn explain(arguments: &Arguments) -> Outcome {
         let path = path_or_latest(arguments.file.as_deref(), &arguments.on)?;
         let source = Source::read(&path)?;
         let beside = match &arguments.kernel_mode {
-            Some(path) => Some(kernel_mode(&source, Source::read(path)?)?),
+            Some(path) => Some(kernel_mode(&source, Source::read(&named(path)?)?)?),
             None => None,
         };
         of_run(&arguments.id, &source, beside.as_ref(), &compositions)?

@@ -162,5 +162,5 @@ fn list_formats(path: &Path, wanted: Option<&'static import::Format>) {
 fn save(path: &Path, stream: &[u8]) -> Result<PathBuf, String> {
     let mut part = PartialRun::create(path)?;
     let written = part.write_all(stream);
-    part.finish(written)
+    Ok(part.finish(written)?.path)
 }

@@ -241,8 +241,8 @@ pub(super) fn measure_target(
     };
     // Read after the wait, which may have been long.
     let started = SystemTime::now();
-    let name = store::name(started, &prepared.target.name, prepared.plan.seed);
-    let mut saving = Saving::begin(&arguments.destination(), &name)?;
+    let name = store::name(started, &prepared.target.name);
+    let mut saving = Saving::begin(&arguments.destination(), &name, prepared.plan.seed)?;
     let mut facts = prepared.facts(arguments, started);
     facts.extend(observed.processes);
     let mut recording = Recording::new(&facts, saving.out());
@@ -471,5 +471,6 @@ fn run_facts(
         let name = name.nodename().to_string_lossy().into_owned();
         facts.push(Fact::new("host_name", name));
     }
+    facts.extend(arguments.conditions.said());
     facts
 }

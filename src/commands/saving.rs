@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::input::folder;
 use super::{exit, Failure};
 use crate::base::text::plain;
 use crate::files::store::{self, PartialRun};
@@ -96,17 +97,17 @@ pub(super) enum Saving {
 }
 
 impl Saving {
-    /// Starts saving. `name` is the file's name in the directory of saved runs. A run that cannot
-    /// be saved there is still measured, and the user is told; a file that the user named must be
-    /// created.
-    pub(super) fn begin(destination: &Destination, name: &str) -> Result<Self, Failure> {
+    /// Starts saving. `name` is the start of the file's name in the directory of saved runs. A run
+    /// that cannot be saved there is still measured, and the user is told; a file that the user named
+    /// must be created.
+    pub(super) fn begin(destination: &Destination, name: &str, seed: u32) -> Result<Self, Failure> {
         Ok(match destination {
             Destination::File(path) => {
                 Saving::Part(PartialRun::create(path).map_err(Failure::Failed)?)
             }
             Destination::StandardOutput => Saving::StandardOutput(io::stdout()),
             Destination::Nowhere => Saving::Nowhere(io::sink()),
-            Destination::Directory => match PartialRun::create_in_directory(name) {
+            Destination::Directory => match PartialRun::create_in_directory(name, seed) {
                 Ok(part) => Saving::Part(part),
                 Err(why) => {
                     eprintln!("kernmark: the run is not saved: {}", plain(&why));
@@ -157,14 +158,19 @@ impl Saving {
                 .map_err(|error| format!("cannot write to standard output: {error}")),
             Saving::Nowhere(_) | Saving::Lost(_) => Ok(None),
         };
-        if let Err(why) = &saved {
-            eprintln!("kernmark: the run is not saved: {why}");
+        match &saved {
+            Ok(Some(saved)) if saved.is_in_directory => {
+                // Whoever reads the run makes its digest if this fails.
+                let _ = folder().map(|folder| folder.keep_digest(&saved.path));
+            }
+            Ok(_) => {}
+            Err(why) => eprintln!("kernmark: the run is not saved: {why}"),
         }
         Ok(Some(MeasuredRun {
             run,
             measured,
             is_lost: has_no_file || saved.is_err(),
-            path: saved.ok().flatten(),
+            path: saved.ok().flatten().map(|saved| saved.path),
             orders,
         }))
     }

@@ -10,14 +10,13 @@ use super::arguments::{Conditions, Effort};
 use super::Failure;
 use crate::base::interrupt::Interrupt;
 use crate::base::text::plain;
-use crate::files::store;
 use crate::machine::counters::Meter;
 use crate::machine::cpus::MeasuredCpus;
 use crate::machine::{self, Machine};
 use crate::measure::lock::{self, Acquisition, Lock};
 use crate::measure::progress::Progress;
 use crate::measure::{self, Catalog};
-use crate::stream::run::Fact;
+use crate::stream::run::{Fact, LINUX};
 use crate::target::described::{self, Described};
 use crate::target::exec::Exec;
 use crate::target::file::StreamFile;
@@ -47,7 +46,7 @@ impl ResolvedTarget {
     /// Its spec, with the board that was chosen. Saved runs name their target this way.
     pub(super) fn target(&self) -> String {
         match self {
-            ResolvedTarget::Linux => store::LINUX.to_owned(),
+            ResolvedTarget::Linux => LINUX.to_owned(),
             ResolvedTarget::Described(plan) => plan.chosen.choice.to_string(),
             ResolvedTarget::Serial { device, baud } => Spec::Serial {
                 device: device.clone(),
@@ -74,7 +73,7 @@ impl ResolvedTarget {
     /// Its name within the name of a file: `linux`, `freertos-m4-O3+canaries`, `serial`.
     fn file_name(&self) -> String {
         let plan = match self {
-            ResolvedTarget::Linux => return store::LINUX.to_owned(),
+            ResolvedTarget::Linux => return LINUX.to_owned(),
             ResolvedTarget::Serial { .. } => return "serial".to_owned(),
             ResolvedTarget::Exec(_) => return "exec".to_owned(),
             ResolvedTarget::File(_) => return "file".to_owned(),

@@ -14,7 +14,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::arguments::{spec, Effort, ON_LONG};
-use super::input::read_run;
+use super::input::{named, read_run};
 use super::output::{print, style};
 use super::run::{self, prepare};
 use super::target::{check_exact, resolve};
@@ -516,6 +516,7 @@ struct Saved {
 
 impl Saved {
     fn read(path: &Path) -> Result<Self, Failure> {
+        let path = &named(path)?;
         let run = read_run(path)?;
         let fact = |name: &str| {
             Fact::value_in(&run.host, name).ok_or_else(|| {

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The store of saved runs: takes the record stream of a run and saves it as a file, finds the
-//! latest run of a target, and opens files for reading. No file is ever overwritten.
+//! The store of saved runs: takes the record stream of a run and saves it as a file, and opens files
+//! for reading. No file is ever overwritten. [`runs`](super::runs) finds saved runs again.
 //!
 //! While a run is being measured, its stream grows in a [`PartialRun`]. If the tool is killed or
-//! the machine loses power, only the open case is lost.
+//! the machine loses power, only the open case is lost. The finished run is compressed.
 
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Seek, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use flate2::Compression;
 use rustix::fs::{flock, renameat_with, FlockOperation, Mode, OFlags, RenameFlags, CWD};
 use rustix::io::Errno;
+use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
 
-use crate::stream::run::IMPORTED;
-use crate::stream::run::{Fact, FILTERS};
-use crate::stream::session::{Event, Reader};
+use super::digest::hexadecimal;
 
 /// The directory of saved runs: `kernmark/runs` in `XDG_DATA_HOME` or `~/.local/share`.
 ///
@@ -124,18 +126,20 @@ pub fn measurement(started: SystemTime, seed: u32) -> String {
     format!("{}-{seed:08x}", time(started))
 }
 
-/// The file name of a run: its start time in UTC, what was measured, and the seed. Names sort by
-/// time.
+/// The start of a run's file name: its start time in UTC and what was measured. Names sort by time.
 #[must_use]
-pub fn name(started: SystemTime, what: &str, seed: u32) -> String {
+pub fn name(started: SystemTime, what: &str) -> String {
     let time = time(started);
     let what: String = what
         .chars()
         .filter(|&c| c.is_ascii_alphanumeric() || "-_+".contains(c))
         .take(64)
         .collect();
-    format!("{time}-{what}-{seed:08x}.km")
+    format!("{time}-{what}")
 }
+
+/// How many digits of its hash the name of a run's file has.
+pub const HASH_IN_NAME: usize = 12;
 
 /// The message for a file that exists already.
 #[must_use]
@@ -155,7 +159,8 @@ pub fn parent(path: &Path) -> &Path {
     }
 }
 
-/// A run that is being written. Its file has the suffix `.part` until it is finished.
+/// A run that is being written. Its file holds plain records and has the suffix `.part` until it is
+/// finished.
 ///
 /// The file is locked (`flock`) while it is being written. A file without a lock was left behind by
 /// a tool that was killed.
@@ -164,19 +169,58 @@ pub struct PartialRun {
     file: File,
     /// The path while it is being written.
     partial_path: PathBuf,
-    /// The path of the finished run.
-    final_path: PathBuf,
+    place: Place,
+}
+
+/// Where a finished run is saved.
+#[derive(Debug)]
+enum Place {
+    /// This file.
+    File(PathBuf),
+    /// The directory of saved runs: a file whose name starts like this and ends in the hash.
+    Directory(PathBuf, String),
+}
+
+/// A run that was saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// Its file.
+    pub path: PathBuf,
+    /// Whether the file lies in the directory of saved runs.
+    pub is_in_directory: bool,
 }
 
 impl PartialRun {
-    /// Begins a run that [`PartialRun::finish`] saves as `path`.
+    /// Begins a run that [`PartialRun::finish`] saves as `path`, compressed if that ends in `.gz`.
     ///
     /// # Errors
     ///
     /// The partial file cannot be created, or already exists.
     pub fn create(path: &Path) -> Result<PartialRun, String> {
-        let partial_path = partial_path(path);
+        Self::begin(partial_path(path), Place::File(path.to_owned()))
+    }
+
+    /// Begins a run in the directory of saved runs. Creates the directory if necessary. `name` is
+    /// the start of its file's name ([`name`]); `seed` distinguishes runs while they are measured.
+    ///
+    /// # Errors
+    ///
+    /// The same as of [`PartialRun::create`], or the directory cannot be created.
+    pub fn create_in_directory(name: &str, seed: u32) -> Result<PartialRun, String> {
+        Self::create_in(&directory()?, name, seed)
+    }
+
+    fn create_in(directory: &Path, name: &str, seed: u32) -> Result<PartialRun, String> {
+        fs::create_dir_all(directory)
+            .map_err(|error| format!("cannot create {}: {error}", directory.display()))?;
+        let partial_path = directory.join(format!("{name}-{seed:08x}.km.part"));
+        let place = Place::Directory(directory.to_owned(), name.to_owned());
+        Self::begin(partial_path, place)
+    }
+
+    fn begin(partial_path: PathBuf, place: Place) -> Result<PartialRun, String> {
         let file = OpenOptions::new()
+            .read(true)
             .write(true)
             .create_new(true)
             .mode(0o644)
@@ -190,60 +234,134 @@ impl PartialRun {
         Ok(PartialRun {
             file,
             partial_path,
-            final_path: path.to_owned(),
+            place,
         })
     }
 
-    /// Begins a run in the directory of saved runs. Creates the directory if necessary.
+    /// Saves the run under its final name. `written` says whether the whole stream was written.
     ///
     /// # Errors
     ///
-    /// The same as of [`PartialRun::create`], or the directory cannot be created.
-    pub fn create_in_directory(name: &str) -> Result<PartialRun, String> {
-        let directory = directory()?;
-        fs::create_dir_all(&directory)
-            .map_err(|error| format!("cannot create {}: {error}", directory.display()))?;
-        PartialRun::create(&directory.join(name))
+    /// Another file with the final name exists, or the stream is not completely on disk. The partial
+    /// file stays, and the message names it.
+    pub fn finish(mut self, written: io::Result<()>) -> Result<Saved, String> {
+        let finished = written
+            .map_err(|error| format!("cannot write {}: {error}", self.partial_path.display()))
+            .and_then(|()| match &self.place {
+                Place::File(path) if path.extension().is_none_or(|suffix| suffix != "gz") => {
+                    self.rename_to(path)
+                }
+                Place::File(_) | Place::Directory(..) => self.compress(),
+            });
+        finished.map_err(|why| format!("{why}; kernmark show {}", self.partial_path.display()))
     }
 
-    /// Renames the file to its final path, and returns that. `written` says whether the whole
-    /// stream was written.
-    ///
-    /// # Errors
-    ///
-    /// A file with the final path exists, or the stream is not completely on disk. The partial file
-    /// stays, and the message names it.
-    pub fn finish(self, written: io::Result<()>) -> Result<PathBuf, String> {
-        let keep = |why: String| {
-            let path = self.partial_path.display();
-            format!("{why}; kernmark show {path}")
+    /// Gives the file its final name.
+    fn rename_to(&self, path: &Path) -> Result<Saved, String> {
+        self.file
+            .sync_all()
+            .map_err(|error| format!("cannot write {}: {error}", self.partial_path.display()))?;
+        rename_new(&self.partial_path, path).map_err(|error| not_saved(path, &error))?;
+        sync_directory(path);
+        Ok(Saved {
+            path: path.to_owned(),
+            is_in_directory: false,
+        })
+    }
+
+    /// Writes a compressed copy, gives that its final name, and removes the file.
+    fn compress(&mut self) -> Result<Saved, String> {
+        let directory = match &self.place {
+            Place::File(path) => parent(path),
+            Place::Directory(directory, _) => directory,
         };
-        written
-            .and_then(|()| self.file.sync_all())
-            .map_err(|error| {
-                keep(format!(
-                    "cannot write {}: {error}",
-                    self.partial_path.display()
-                ))
-            })?;
-        rename_new(&self.partial_path, &self.final_path).map_err(|error| {
-            keep(match error.kind() {
-                io::ErrorKind::AlreadyExists => exists(&self.final_path),
-                _ => format!(
-                    "cannot save the run as {}: {error}",
-                    self.final_path.display()
-                ),
-            })
-        })?;
-        // Some file systems cannot sync a directory. The file itself is safe on disk.
-        let _ = File::open(parent(&self.final_path)).and_then(|directory| directory.sync_all());
-        Ok(self.final_path)
+        let compressed = compressed(&mut self.file, directory);
+        let (copy, hash) = compressed
+            .map_err(|error| format!("cannot write a file in {}: {error}", directory.display()))?;
+        let (path, is_in_directory) = match &self.place {
+            Place::File(path) => (path.clone(), false),
+            Place::Directory(directory, name) => {
+                let hash = &hash[..HASH_IN_NAME];
+                (directory.join(format!("{name}-{hash}.km.gz")), true)
+            }
+        };
+        match copy.persist_noclobber(&path) {
+            Ok(_) => {}
+            // The same run was saved before.
+            Err(error)
+                if error.error.kind() == io::ErrorKind::AlreadyExists
+                    && is_in_directory
+                    && path.is_file()
+                    && hash_of(&path).is_ok_and(|there| there == hash) => {}
+            Err(error) => return Err(not_saved(&path, &error.error)),
+        }
+        sync_directory(&path);
+        // The run is safe. If this file cannot be removed, it does no harm.
+        let _ = fs::remove_file(&self.partial_path);
+        Ok(Saved {
+            path,
+            is_in_directory,
+        })
     }
 
     /// Removes the file, because it holds no measurements.
     pub fn discard(self) {
         // If it cannot be removed, it does no harm.
         let _ = fs::remove_file(&self.partial_path);
+    }
+}
+
+fn not_saved(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => exists(path),
+        _ => format!("cannot save the run as {}: {error}", path.display()),
+    }
+}
+
+/// Makes the name of a file permanent. Some file systems cannot sync a directory; the file itself is
+/// safe on disk.
+fn sync_directory(path: &Path) {
+    let _ = File::open(parent(path)).and_then(|directory| directory.sync_all());
+}
+
+/// A compressed copy of a file, on disk, and the hash of the file's contents.
+fn compressed(file: &mut File, directory: &Path) -> io::Result<(NamedTempFile, String)> {
+    file.rewind()?;
+    let copy = tempfile::Builder::new()
+        .prefix(".saving-")
+        .permissions(fs::Permissions::from_mode(0o644))
+        .tempfile_in(directory)?;
+    let mut encoder = GzEncoder::new(BufWriter::new(copy), Compression::default());
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => {
+                hash.update(&buffer[..count]);
+                encoder.write_all(&buffer[..count])?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let copy = encoder.finish()?.into_inner()?;
+    copy.as_file().sync_all()?;
+    Ok((copy, hexadecimal(&hash.finalize())))
+}
+
+/// The SHA-256 of the decompressed contents of a file.
+fn hash_of(path: &Path) -> io::Result<String> {
+    let mut contents = decompressed(BufReader::with_capacity(BUFFER, File::open(path)?))?;
+    let mut hash = Sha256::new();
+    loop {
+        let bytes = contents.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(hexadecimal(&hash.finalize()));
+        }
+        hash.update(bytes);
+        let count = bytes.len();
+        contents.consume(count);
     }
 }
 
@@ -306,112 +424,6 @@ fn is_interrupted(path: &Path) -> bool {
         file.metadata()
             .is_ok_and(|data| data.is_file() && data.len() > 0)
             && flock(&file, FlockOperation::NonBlockingLockShared).is_ok()
-    })
-}
-
-/// The run to use if the user names none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Latest {
-    /// Its file.
-    pub path: PathBuf,
-    /// A message for the user about the choice.
-    pub notice: Option<String>,
-}
-
-/// The newest complete run of a target in the store: one without filters that ran to its end. If
-/// there is none, the newest incomplete run.
-///
-/// # Errors
-///
-/// The store has no run of this target, or cannot be read.
-pub fn latest(target: &str) -> Result<Latest, String> {
-    latest_in(&directory()?, target)
-}
-
-fn latest_in(directory: &Path, target: &str) -> Result<Latest, String> {
-    let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(format!("cannot read {}: {error}", directory.display())),
-        Ok(entries) => entries.collect(),
-    };
-    let mut paths: Vec<PathBuf> = entries
-        .into_iter()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "km"))
-        .filter(|path| path.is_file())
-        .collect();
-    paths.sort();
-    let mut incomplete: Vec<(PathBuf, String)> = Vec::new();
-    for path in paths.into_iter().rev() {
-        match extent(&path, target) {
-            Some(Extent::Complete) => {
-                let notice = incomplete.first().map(|(newer, why)| {
-                    format!(
-                        "using {}, the newest complete run of {target}; {} is newer, but {why}",
-                        path.display(),
-                        newer.display()
-                    )
-                });
-                return Ok(Latest { path, notice });
-            }
-            Some(Extent::Incomplete(why)) => incomplete.push((path, why)),
-            None => {}
-        }
-    }
-    let newest = incomplete.into_iter().next().map(|(path, why)| Latest {
-        notice: Some(format!(
-            "no complete run of {target} is saved; using {}, the newest one, which {why}",
-            path.display()
-        )),
-        path,
-    });
-    newest.ok_or_else(|| {
-        let on = match target {
-            LINUX => String::new(),
-            other => format!(" --on '{other}'"),
-        };
-        format!(
-            "no run of {target} is saved in {}; make one with `kernmark run{on}`",
-            directory.display()
-        )
-    })
-}
-
-/// The target of a run without the fact `target`.
-pub const LINUX: &str = "linux";
-
-/// How much of a target a saved run measured.
-enum Extent {
-    Complete,
-    /// Not everything; why.
-    Incomplete(String),
-}
-
-/// How much of `target` a saved run measured. `None` if it is a run of another target or another
-/// tool, or cannot be read.
-fn extent(path: &Path, target: &str) -> Option<Extent> {
-    let mut input = Input::open(path).ok()?;
-    let stream = input.reader();
-    let mut reader = Reader::new();
-    let mut line = Vec::new();
-    while stream.read_until(b'\n', &mut line).ok()? > 0 {
-        // The facts about the target come before the first session.
-        if let Some(Event::Hello(_)) = reader.line(&line) {
-            let fact = |name| Fact::value_in(reader.host(), name);
-            if fact("target").unwrap_or(LINUX) != target || fact(IMPORTED).is_some() {
-                return None;
-            }
-            if let Some(filters) = fact(FILTERS) {
-                return Some(Extent::Incomplete(format!("measured only {filters}")));
-            }
-        }
-        line.clear();
-    }
-    let run = reader.finish();
-    Some(if run.sessions.last()?.complete {
-        Extent::Complete
-    } else {
-        Extent::Incomplete("was cut off".to_owned())
     })
 }
 
@@ -510,19 +522,15 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::record;
     use std::time::Duration;
 
     #[test]
     fn names_have_time_and_target_and_sort_by_time() {
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        let first = name(at(1_000_000_000), "freertos-m4-O3+canaries", 0xbeef);
-        assert_eq!(
-            first,
-            "20010909T014640Z-freertos-m4-O3+canaries-0000beef.km"
-        );
-        assert!(first < name(at(1_000_000_001), "bare", 0));
-        assert_eq!(name(at(0), "../x y", 1), "19700101T000000Z-xy-00000001.km");
+        let first = name(at(1_000_000_000), "freertos-m4-O3+canaries");
+        assert_eq!(first, "20010909T014640Z-freertos-m4-O3+canaries");
+        assert!(first < name(at(1_000_000_001), "bare"));
+        assert_eq!(name(at(0), "../x y"), "19700101T000000Z-xy");
     }
 
     #[test]
@@ -546,7 +554,7 @@ mod tests {
             partial.write_all(text).unwrap();
             partial.finish(Ok(()))
         };
-        assert_eq!(save(b"one"), Ok(path.clone()));
+        assert_eq!(save(b"one").unwrap().path, path);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
         let error = save(b"two").unwrap_err();
         assert!(error.contains("not overwritten"), "{error}");
@@ -569,7 +577,6 @@ mod tests {
         assert!(interrupted().is_empty(), "it is being written");
         drop(partial);
         assert_eq!(interrupted(), [partial_path(&path)]);
-        assert!(latest_in(directory.path(), LINUX).is_err());
         let error = Input::open(&path).map(|_| ()).unwrap_err();
         assert!(error.contains("kernmark show"), "{error}");
         PartialRun::create(&directory.path().join("c.km"))
@@ -578,79 +585,46 @@ mod tests {
         assert!(!directory.path().join("c.km.part").exists());
     }
 
-    /// The stream of a run: facts, and a session that ended or was cut off.
-    fn stream(facts: &[(&str, &str)], ended: bool) -> String {
-        let facts = (0..).zip(facts);
-        let mut lines: Vec<String> = facts
-            .flat_map(|(seq, (name, value))| {
-                record::write(seq, "host", &[("name", name)], Some(value))
-            })
-            .collect();
-        let hello = [
-            ("port", "fake"),
-            ("arch", "none"),
-            ("mode", "run"),
-            ("clock", "c"),
-            ("unit", "cycles"),
-            ("hz", "1000"),
-            ("realtime", "no"),
-        ];
-        lines.extend(record::write(0, "hello", &hello, None));
-        lines.extend(if ended {
-            record::write(1, "bye", &[("records", "1")], None)
-        } else {
-            record::write(1, "cut", &[], Some("interrupted by the user"))
-        });
-        lines.join("\n") + "\n"
+    #[test]
+    fn compressed_run_has_its_hash_in_its_name_and_is_one_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let save = |seed, text: &[u8]| {
+            let mut partial = PartialRun::create_in(directory.path(), "t-linux", seed).unwrap();
+            partial.write_all(text).unwrap();
+            partial.finish(Ok(()))
+        };
+        let first = save(1, b"one").unwrap();
+        // printf one | sha256sum
+        let path = directory.path().join("t-linux-7692c3ad3540.km.gz");
+        assert_eq!(first.path, path);
+        assert_eq!(save(2, b"one"), Ok(first));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        let mut text = String::new();
+        let mut input = Input::open(&path).unwrap();
+        input.reader().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "one");
+        // Something else has the name.
+        fs::write(&path, "garbage").unwrap();
+        let error = save(3, b"one").unwrap_err();
+        assert!(error.contains("not overwritten"), "{error}");
+        assert!(error.contains("kernmark show"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"garbage");
+        let part = directory.path().join("t-linux-00000003.km.part");
+        assert_eq!(fs::read(part).unwrap(), b"one");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
     }
 
     #[test]
-    fn latest_run_is_the_newest_complete_one_of_its_target() {
-        let folder = tempfile::tempdir().unwrap();
-        let find = |target: &str| {
-            let found = latest_in(folder.path(), target)?;
-            let name = found.path.file_name().unwrap().to_str().unwrap().to_owned();
-            Ok::<_, String>((name, found.notice.unwrap_or_default()))
+    fn file_that_the_user_names_is_compressed_if_its_suffix_says_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("mine.km.gz");
+        let save = || {
+            let mut partial = PartialRun::create(&path)?;
+            partial.write_all(b"one").unwrap();
+            partial.finish(Ok(()))
         };
-        assert!(latest_in(&folder.path().join("none"), LINUX).is_err());
-        assert!(find(LINUX)
-            .unwrap_err()
-            .contains("make one with `kernmark run`"));
-        let save = |name: &str, facts: &[(&str, &str)], ended: bool| {
-            fs::write(folder.path().join(name), stream(facts, ended)).unwrap();
-        };
-        let tool = ("tool", "kernmark 0.1.0");
-        save("01.km", &[tool, ("filters", "mutex fifo")], true);
-        let (name, notice) = find(LINUX).unwrap();
-        assert_eq!(name, "01.km");
-        assert!(notice.contains("no complete run of linux"), "{notice}");
-        assert!(notice.contains("measured only mutex fifo"), "{notice}");
-        save("00.km", &[tool], true);
-        let (name, notice) = find(LINUX).unwrap();
-        assert_eq!(name, "00.km");
-        assert!(notice.contains("01.km is newer, but measured only mutex fifo"));
-        save("02.km", &[tool], true);
-        assert_eq!(find(LINUX).unwrap(), ("02.km".to_owned(), String::new()));
-        for (name, facts, ended) in [
-            ("03.km", &[tool, ("target", "freertos:m4")][..], true),
-            ("04.km", &[tool, ("imported", "a.log")], true),
-            ("05.km", &[tool], false),
-        ] {
-            save(name, facts, ended);
-        }
-        fs::write(folder.path().join("06.km"), "words\n").unwrap();
-        fs::write(folder.path().join("07.txt"), stream(&[tool], true)).unwrap();
-        let (name, notice) = find(LINUX).unwrap();
-        assert_eq!(name, "02.km");
-        assert!(
-            notice.contains("05.km is newer, but was cut off"),
-            "{notice}"
-        );
-        assert_eq!(find("freertos:m4").unwrap().0, "03.km");
-        let error = find("uml").unwrap_err();
-        assert!(
-            error.contains("make one with `kernmark run --on 'uml'`"),
-            "{error}"
-        );
+        assert_eq!(save().unwrap().path, path);
+        assert_eq!(fs::read(&path).unwrap()[..2], GZIP_MAGIC);
+        assert!(save().unwrap_err().contains("not overwritten"));
     }
 }

@@ -9,6 +9,7 @@ pub mod budget;
 pub mod compare;
 pub mod conditions;
 pub mod coverage;
+pub mod digest;
 pub mod explain;
 pub mod figures;
 pub mod floors;

@@ -5,7 +5,7 @@
 use super::topology::Cache;
 use super::{format_cpu_list, Cpu, KernelConfig, Machine, Switch};
 use crate::base::number::plural;
-use crate::stream::run::Fact;
+use crate::stream::run::{Fact, MACHINE_ID};
 
 /// Kernel configuration options that affect the cost of primitives, by full name.
 const OPTIONS: &[&str] = &[
@@ -81,6 +81,7 @@ pub fn facts(machine: &Machine) -> Vec<Fact> {
     facts.add("hypervisor", machine.hypervisor.as_ref());
     facts.add("container", machine.container.as_ref());
     facts.add("product", machine.product.as_ref());
+    facts.add(MACHINE_ID, machine.identity.as_ref());
     facts.add(
         "load",
         machine

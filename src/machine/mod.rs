@@ -15,6 +15,7 @@ mod cpu_times;
 pub mod cpus;
 pub mod doctor;
 mod facts;
+pub mod identity;
 mod interrupts;
 mod processes;
 pub mod topology;
@@ -271,6 +272,8 @@ pub struct Machine {
     pub container: Option<String>,
     /// Vendor and product name of the machine.
     pub product: Option<String>,
+    /// Its identity: a keyed hash of its machine-id.
+    pub identity: Option<String>,
     /// Mean number of runnable threads over 1, 5 and 15 minutes.
     pub load: Option<[f64; 3]>,
     /// Memory in KiB.
@@ -362,6 +365,9 @@ impl Machine {
             idle_driver: root.text("sys/devices/system/cpu/cpuidle/current_driver"),
             container: read_container(&root),
             product,
+            identity: root
+                .text("etc/machine-id")
+                .and_then(|id| identity::of(&id, identity::APPLICATION)),
             load: read_load(&root),
             memory_kib: memory.get("MemTotal").and_then(leading_number),
             node_memory_kib: read_node_memory(&root),

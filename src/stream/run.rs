@@ -25,11 +25,24 @@ pub const REVISION: &str = "_revision";
 /// The fact with the configuration of the kernel under test: its settings as words `NAME=value`.
 pub const CONFIGURATION: &str = "configuration";
 
+/// The name of the host fact with the target of a run, as `--on` names it. A run without it is of
+/// [`LINUX`].
+pub const TARGET: &str = "target";
+/// The target of a run without the fact [`TARGET`].
+pub const LINUX: &str = "linux";
+
+/// The name of the host fact with the name that the user gave the machine.
+pub const MACHINE: &str = "machine";
+/// The name of the host fact with the keyed hash of the machine's machine-id.
+pub const MACHINE_ID: &str = "machine_id";
+/// The start of the name of a host fact that holds a label of the user: `label.commit`.
+pub const LABEL: &str = "label.";
+
 /// The name of the host fact with the file that an imported run came from.
 pub const IMPORTED: &str = "imported";
 
 /// The unit of the agent's clock: what one tick is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// A tick of a counter with a known frequency. Converts to time.
     Cycles,
