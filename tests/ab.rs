@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use common::skipped;
 use kernmark::machine::Machine;
 use kernmark::stream::record;
-use runs::saved_runs;
+use runs::{records, saved_runs};
 use rustix::process::{kill_process, Pid, Signal};
 use seen::Seen;
 use serde_json::Value;
@@ -158,7 +158,7 @@ fn metrics(json: &str) -> Value {
 
 /// The lines of a saved run that `keep` accepts.
 fn filtered(path: &str, keep: impl Fn(usize, &str) -> bool) -> String {
-    let text = fs::read_to_string(path).unwrap();
+    let text = records(Path::new(path));
     let lines = text
         .lines()
         .enumerate()
@@ -204,7 +204,7 @@ fn lost_session_does_not_shift_the_blocks() {
         .expect(0, "1 regressed", "");
     let (base, new) = (bed.only("base"), bed.only("new"));
     let start = |path: &str| {
-        let text = fs::read_to_string(path).unwrap();
+        let text = records(Path::new(path));
         text.lines()
             .position(|line| line.contains(" hello "))
             .unwrap()
@@ -384,7 +384,7 @@ fn this_linux_is_compared_with_itself() {
     seen.expect(0, "syscall.null", "saved: ");
     seen.expect(0, "2 against 2 replicates", "");
     seen.expect(0, "interleaved in", "");
-    let text = fs::read_to_string(bed.only("base")).unwrap();
+    let text = records(Path::new(&bed.only("base")));
     assert!(text.contains("name=interleaved | as base with linux *"));
     assert!(
         text.contains("name=time_budget | 2 s *"),
