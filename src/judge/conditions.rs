@@ -79,7 +79,7 @@ pub fn reasons<'a>(differences: impl Iterator<Item = &'a Difference>) -> String 
 
 /// Facts about the machine that change times: its processor, what virtualises or confines it, and
 /// the settings that change its speed.
-const MACHINE: [&str; 7] = [
+pub(crate) const MACHINE: [&str; 7] = [
     "cpu_model",
     CORE_TYPE,
     "hypervisor",
@@ -89,9 +89,9 @@ const MACHINE: [&str; 7] = [
     "smt",
 ];
 /// Facts of the machine that mean "none" if a run does not report them.
-const NONE_UNLESS_REPORTED: [&str; 2] = ["hypervisor", "container"];
+pub(crate) const NONE_UNLESS_REPORTED: [&str; 2] = ["hypervisor", "container"];
 /// Facts that the tool reports about a target that it built.
-const TARGET: [&str; 2] = ["board", "variant"];
+pub(crate) const TARGET: [&str; 2] = ["board", "variant"];
 /// Facts that the agent or the build reports about how the agent and its kernel were built.
 const BUILD: [&str; 3] = ["flags", CONFIGURATION, "kernel_port"];
 
