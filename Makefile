@@ -87,6 +87,7 @@ bench: build
 	$(CARGO) bench --locked --quiet --bench compare
 	$(CARGO) bench --locked --quiet --bench verdict
 	$(CARGO) bench --locked --quiet --bench alarms
+	$(CARGO) bench --locked --quiet --bench history
 	$(CARGO) bench --locked --quiet --bench import
 	$(CARGO) bench --locked --quiet --bench spread
 	$(CARGO) bench --locked --quiet --bench trace
