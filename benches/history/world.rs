@@ -229,6 +229,7 @@ pub fn head(run: usize, kernel: usize, machine: usize) -> Head {
             Fact::new("machine_id", machine.to_string()),
             Fact::new("kernel_release", format!("6.12.{kernel}")),
         ],
+        ..Head::default()
     }
 }
 

@@ -96,16 +96,10 @@ fn relevant_facts(head: &Head) -> BTreeMap<&str, String> {
 /// Whether the kernel under test is that of the machine that ran the tool, as
 /// [`Run::measures_host_kernel`](crate::stream::run::Run::measures_host_kernel) says.
 pub(super) fn measures_own_kernel(head: &Head) -> bool {
-    let values = |name: &'static str| {
-        let facts = head.facts.iter().filter(move |fact| fact.name == name);
-        facts.map(|fact| fact.value.as_str())
-    };
-    let own = values("kernel_release").next();
-    let mut measured = values("kernel").peekable();
-    match own {
-        _ if measured.peek().is_none() => true,
-        Some(release) => measured.any(|kernel| kernel.contains(release)),
-        None => false,
+    match (head.fact("kernel"), head.fact("kernel_release")) {
+        (Some(kernel), Some(release)) => kernel.contains(release),
+        (None, _) => true,
+        (Some(_), None) => false,
     }
 }
 

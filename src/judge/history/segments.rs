@@ -2,17 +2,18 @@
 
 //! Segments: runs whose levels may be compared, because machine and target are the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::events::measures_own_kernel;
 use crate::files::digest::Head;
 use crate::judge::conditions::{MACHINE, NONE_UNLESS_REPORTED, TARGET};
 use crate::machine::cpus::RELATION;
 
-/// What identifies a machine: the name that somebody gave it, otherwise its own identity.
-const IDENTITY: [&str; 2] = ["machine", "machine_id"];
-/// What identifies a target besides its board and variant.
-const SESSION: [&str; 4] = ["target", "port", "arch", "realtime"];
+/// Facts of the sessions that tell targets apart, besides [`TARGET`].
+const SESSION: [&str; 2] = ["port", "realtime"];
+
+/// Names of facts and their values.
+type Facts<'a> = BTreeMap<&'static str, &'a str>;
 
 /// Segments of a timeline.
 pub(super) struct Segments {
@@ -37,16 +38,13 @@ impl Segments {
 
     /// A run begins a new segment if it reports another value of a fact than the last run that
     /// reported it.
-    fn by<'a>(
-        runs: &'a [Head],
-        facts: impl Fn(&'a Head) -> BTreeMap<&'static str, BTreeSet<&'a str>>,
-    ) -> Self {
-        let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    fn by<'a>(runs: &'a [Head], facts: impl Fn(&'a Head) -> Facts<'a>) -> Self {
+        let mut known = Facts::new();
         let mut starts = Vec::new();
         for (run, head) in runs.iter().enumerate() {
             let facts = facts(head);
-            let differs = |(name, values)| known.get(name).is_some_and(|known| known != values);
-            if run == 0 || facts.iter().any(|(name, values)| differs((*name, values))) {
+            let differs = |(name, value)| known.get(name).is_some_and(|known| *known != value);
+            if run == 0 || facts.iter().any(|(name, value)| differs((*name, *value))) {
                 starts.push(run);
             }
             known.extend(facts);
@@ -60,34 +58,22 @@ impl Segments {
     }
 }
 
-fn machine_facts(head: &Head) -> BTreeMap<&'static str, BTreeSet<&str>> {
-    let identity = IDENTITY.iter().find_map(|name| {
-        let values = values(head, name);
-        (!values.is_empty()).then_some(("identity", values))
-    });
-    let mut facts: BTreeMap<&str, BTreeSet<&str>> = identity.into_iter().collect();
-    if measures_own_kernel(head) && !values(head, "cpu_model").is_empty() {
+/// The facts that identify a machine, and those that change its speed.
+fn machine_facts(head: &Head) -> Facts<'_> {
+    let identity = head.machine().map(|machine| ("machine", machine));
+    let mut facts: Facts = identity.into_iter().collect();
+    if measures_own_kernel(head) && head.fact("cpu_model").is_some() {
         for name in MACHINE.into_iter().chain([RELATION]) {
-            let mut values = values(head, name);
-            if values.is_empty() && NONE_UNLESS_REPORTED.contains(&name) {
-                values.insert("none");
-            }
-            if !values.is_empty() {
-                facts.insert(name, values);
-            }
+            let none = NONE_UNLESS_REPORTED.contains(&name).then_some("none");
+            facts.extend(head.fact(name).or(none).map(|value| (name, value)));
         }
     }
     facts
 }
 
-fn target_facts(head: &Head) -> BTreeMap<&'static str, BTreeSet<&str>> {
+/// The facts that tell targets apart.
+fn target_facts(head: &Head) -> Facts<'_> {
     let names = SESSION.into_iter().chain(TARGET);
-    let facts = names.map(|name| (name, values(head, name)));
-    facts.filter(|(_, values)| !values.is_empty()).collect()
-}
-
-fn values<'a>(head: &'a Head, name: &str) -> BTreeSet<&'a str> {
-    let named = head.facts.iter().filter(|fact| fact.name == name);
-    let values = named.map(|fact| fact.value.as_str());
-    values.filter(|value| !value.is_empty()).collect()
+    let facts = names.filter_map(|name| Some((name, head.fact(name)?)));
+    facts.chain([("target", head.target())]).collect()
 }

@@ -29,6 +29,7 @@ fn heads(runs: usize, events: &[usize], machines: &[usize]) -> Vec<Head> {
         hash: format!("{run:04x}"),
         started: 86_400 * run as u64,
         facts: vec![kernel, machine],
+        ..Head::default()
     });
     heads.collect()
 }
