@@ -32,7 +32,8 @@ file (- is standard input).";
 
 /// The environment variables, for the help and the man page.
 pub const ENVIRONMENT: &str = "\
-XDG_DATA_HOME    runs are saved in kernmark/runs below it, noise floors in kernmark/noise
+XDG_DATA_HOME    runs, their digests and an index are saved in kernmark/runs below it, noise
+                 floors in kernmark/noise
                  (default: ~/.local/share)
 XDG_CACHE_HOME   images of other kernels are built in kernmark below it, and the agent is kept there
                  if it cannot run from memory (default: ~/.cache)

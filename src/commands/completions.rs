@@ -13,10 +13,12 @@ use std::collections::BTreeSet;
 use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Args, Command, CommandFactory, ValueEnum};
 
+use super::input::folder;
 use super::output::print;
 use super::target::read_catalog;
 use super::{interrupt, CommandLine, Outcome};
 use crate::files::reference;
+use crate::files::runs::short_names;
 use crate::judge::quantity::Quantity;
 use crate::stream::run::Entry;
 use crate::target::described::{find, names};
@@ -247,8 +249,10 @@ enum Kind {
     Variant,
     /// A file.
     File,
-    /// A file or published figures.
+    /// A saved run by its name, a file or published figures.
     Run,
+    /// A saved run by its name.
+    Saved,
     /// Published figures.
     Reference,
     Quantity,
@@ -267,10 +271,12 @@ impl Kind {
             "VARIANT" => Kind::Variant,
             "FILE" | "KERNEL_MODE" | "NAME" => Kind::File,
             "BASE" | "NEW" => Kind::Run,
+            "RUN" => Kind::Saved,
             "reference:NAME" => Kind::Reference,
             "QUANTITY" => Kind::Quantity,
-            "A[,B]" | "FUNCTION" | "K" | "KEY=VALUE" | "LIST" | "MACHINE" | "N" | "PERCENT"
-            | "R" | "S" | "SHIFT" | "SIZE,WAYS,LINE" | "WHICH" | "[QUANTITY=]PERCENT" => Kind::Free,
+            "A[,B]" | "AGE" | "FUNCTION" | "K" | "KEY=VALUE" | "LIST" | "MACHINE" | "N"
+            | "PERCENT" | "R" | "S" | "SHIFT" | "SIZE,WAYS,LINE" | "WHICH"
+            | "[QUANTITY=]PERCENT" => Kind::Free,
             _ => return None,
         })
     }
@@ -285,7 +291,7 @@ impl Kind {
                 None if self == Kind::Side => targets(typed),
                 None => Vec::new(),
             },
-            Kind::File if ["show", "explain", "why"].contains(&command.get_name()) => {
+            Kind::File if ["show", "explain", "why", "plan"].contains(&command.get_name()) => {
                 Kind::Run.candidates(command, before, typed)
             }
             Kind::File => vec![Candidate::Files],
@@ -297,13 +303,44 @@ impl Kind {
                 } else if !typed.is_empty() {
                     candidates.push(word("reference:", "published figures"));
                 }
+                candidates.extend(saved_runs(typed));
                 candidates
             }
+            Kind::Saved => saved_runs(typed),
             Kind::Reference => datasets(),
             Kind::Quantity => Quantity::ALL.map(|one| word(one.name(), "")).into(),
             Kind::Free => Vec::new(),
         }
     }
+}
+
+/// How many runs are offered.
+const OFFERED: usize = 10;
+
+/// The names of saved runs: the newest that fit what was typed.
+fn saved_runs(typed: &str) -> Vec<Candidate> {
+    let mut candidates = vec![
+        word("latest", "the newest complete run"),
+        word("latest~1", "the one before it, of the same target"),
+    ];
+    let runs = folder().ok().and_then(|folder| folder.runs().ok());
+    let runs = runs.unwrap_or_default();
+    if typed.starts_with("latest:") {
+        let targets: BTreeSet<&str> = runs.iter().map(|run| run.head.target()).collect();
+        let latest = |target| word(format!("latest:{target}"), "the newest complete run of it");
+        candidates.extend(targets.into_iter().map(latest));
+    }
+    let names = short_names(&runs);
+    let fits = runs.iter().zip(names).rev();
+    let fits = fits.filter(|(_, name)| name.starts_with(typed));
+    candidates.extend(fits.take(OFFERED).map(|(run, name)| {
+        let head = &run.head;
+        word(
+            name,
+            &format!("{} {}", head.when().unwrap_or_default(), head.target()),
+        )
+    }));
+    candidates
 }
 
 /// The values of `--on`.
@@ -502,8 +539,14 @@ mod tests {
 
     #[test]
     fn an_option_with_a_value_of_its_own_takes_no_next_word() {
-        assert_eq!(offered("show --format=json "), [FILES]);
-        assert_eq!(offered("compare --accept-speed "), [FILES]);
+        assert_eq!(
+            offered("show --format=json l"),
+            [FILES, "latest", "latest~1"]
+        );
+        assert_eq!(
+            offered("compare --accept-speed l"),
+            [FILES, "latest", "latest~1"]
+        );
         assert_eq!(offered("show -- --"), [FILES]);
     }
 

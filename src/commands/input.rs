@@ -61,7 +61,7 @@ pub(super) fn named(argument: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// A target as saved runs name it: with the board that `--on` would choose.
-fn full_target(text: &str) -> String {
+pub(super) fn full_target(text: &str) -> String {
     let resolved = spec(text)
         .ok()
         .and_then(|spec| resolve(&spec, &interrupt().ok()?).ok());

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 
 use super::arguments::ENVIRONMENT;
 use super::output::print;
@@ -14,6 +14,19 @@ use super::{exit, CommandLine, Failure, Outcome};
 pub(super) fn man() -> Outcome {
     let page = page().map_err(|error| Failure::Failed(error.to_string()))?;
     print(&page)
+}
+
+/// The commands below a command and those below them, with their whole names.
+fn subcommands(command: &Command) -> Vec<(String, &Command)> {
+    let mut all = Vec::new();
+    let shown = |one: &&Command| !one.is_hide_set() && one.get_name() != "help";
+    for sub in command.get_subcommands().filter(shown) {
+        let name = sub.get_name();
+        all.push((name.to_owned(), sub));
+        let below = subcommands(sub).into_iter();
+        all.extend(below.map(|(below, command)| (format!("{name} {below}"), command)));
+    }
+    all
 }
 
 /// The man page: a single page, with a section for each command.
@@ -27,8 +40,7 @@ fn page() -> io::Result<Vec<u8>> {
     whole.render_synopsis_section(&mut page)?;
     whole.render_description_section(&mut page)?;
     whole.render_options_section(&mut page)?;
-    for sub in command.get_subcommands().filter(|one| !one.is_hide_set()) {
-        let name = sub.get_name();
+    for (name, sub) in subcommands(&command) {
         let man = clap_mangen::Man::new(sub.clone().bin_name(format!("kernmark {name}")));
         let mut section = Vec::new();
         man.render_synopsis_section(&mut section)?;

@@ -22,6 +22,7 @@ mod output;
 mod plan;
 mod reference;
 mod run;
+mod runs;
 mod saving;
 mod show;
 mod target;
@@ -74,6 +75,12 @@ pub enum Command {
     Matrix(matrix::Arguments),
     /// Show a saved run
     Show(show::Arguments),
+    /// List saved runs, or remove some
+    ///
+    /// The first column names a run wherever a command takes a FILE. `latest` is the newest complete
+    /// run, `latest~1` the one before it of the same target and machine, `latest:TARGET` the newest
+    /// one of a target.
+    Runs(runs::Arguments),
     /// Convert the results of another tool to a run
     #[command(after_long_help = after_help())]
     Import(import::Arguments),
@@ -166,6 +173,7 @@ pub fn dispatch(line: CommandLine) -> Outcome {
         Command::List(arguments) => list::list(&arguments),
         Command::Matrix(arguments) => matrix::matrix(&arguments),
         Command::Show(arguments) => show::show(&arguments),
+        Command::Runs(arguments) => runs::runs(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Ab(arguments) => ab::ab(&arguments),

@@ -5,8 +5,12 @@
 //! In: runs, catalogs, coverage, datasets. Out: a header line, then a line for each element. An unavailable
 //! value is an empty field. An apostrophe precedes text that a spreadsheet would treat as a formula.
 
+use serde_json::{Map, Value};
+
+use super::json::line;
 use super::{in_unit, status, ABSENT};
 use crate::base::text::plain;
+use crate::files::digest::Digest;
 use crate::files::reference::{Dataset, Figure, Published};
 use crate::judge::coverage::Benchmark;
 use crate::judge::matrix::{Cell, Column, Matrix};
@@ -120,6 +124,70 @@ pub fn matrix(columns: &[Column]) -> String {
         }
     }
     table(&lines)
+}
+
+/// The columns of [`figures_of_run`].
+const FIGURES: [&str; 17] = [
+    "run",
+    "started",
+    "target",
+    "machine",
+    "kernel",
+    "labels",
+    "complete",
+    "metric",
+    "unit",
+    "p50",
+    "p90",
+    "p99",
+    "p999",
+    "cold",
+    "worst",
+    "spread",
+    "replicates",
+];
+
+/// The first line of the figures of many runs.
+#[must_use]
+pub fn figures_header() -> String {
+    table(&[FIGURES.map(str::to_owned)])
+}
+
+/// The figures of a run, a line for each metric with a value, without the first line. The labels are
+/// a JSON object.
+#[must_use]
+pub fn figures_of_run(digest: &Digest) -> String {
+    let head = &digest.head;
+    let labels = head.labels().map(|(key, value)| (key, Value::from(value)));
+    let labels: Map<String, Value> = labels.map(|(key, value)| (key.to_owned(), value)).collect();
+    let [labels, complete] = [line(&labels), head.shortcoming().is_none().to_string()];
+    let rows: Vec<[String; 17]> = digest
+        .metrics
+        .iter()
+        .map(|metric| {
+            let [p50, p90, p99, p999, cold] = metric.figures.map(figure);
+            [
+                head.hash.clone(),
+                figure(head.when()),
+                text(head.target()),
+                text(head.machine().unwrap_or("")),
+                text(head.kernel().unwrap_or("")),
+                labels.clone(),
+                complete.clone(),
+                text(&metric.id),
+                metric.unit.of_figures().to_owned(),
+                p50,
+                p90,
+                p99,
+                p999,
+                cold,
+                figure(metric.worst),
+                figure(metric.spread),
+                metric.replicates.to_string(),
+            ]
+        })
+        .collect();
+    table(&rows)
 }
 
 /// A catalog, a line for each metric.

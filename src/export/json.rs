@@ -3,11 +3,12 @@
 //! JSON documents.
 //!
 //! In: runs, comparisons, catalogs, plans, datasets and explanations. Out: a document with one element per
-//! line, which ends with a line end. `doc/run.schema.json`, `doc/compare.schema.json` and
-//! `doc/matrix.schema.json` describe the documents. An unavailable value is `null`, never 0.
+//! line, which ends with a line end. `doc/run.schema.json`, `doc/compare.schema.json`,
+//! `doc/matrix.schema.json` and `doc/runs.schema.json` describe the documents. An unavailable value is `null`, never 0.
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{json, Map, Value};
@@ -15,6 +16,7 @@ use serde_json::{json, Map, Value};
 use super::{in_unit, status, ABSENT};
 use crate::base::text::steers;
 use crate::files::reference::{Dataset, Figure, Published};
+use crate::files::runs::{short_names, SavedRun};
 use crate::judge::budget::{Finding, Judgement};
 use crate::judge::compare::{
     Basis, Compared, Comparison, Conditions, Judged, Side, Speed, Verdict,
@@ -631,6 +633,35 @@ pub fn datasets(datasets: &[(Dataset, usize)]) -> String {
         line(&value)
     });
     document(&[("datasets", list(lines))])
+}
+
+/// Saved runs, as in `doc/runs.schema.json`, the newest last.
+#[must_use]
+pub fn runs(runs: &[SavedRun], folder: &Path) -> String {
+    let names = short_names(runs);
+    let lines = runs.iter().zip(names).map(|(run, name)| {
+        let head = &run.head;
+        let labels = head
+            .labels()
+            .map(|(key, value)| (key.to_owned(), value.into()));
+        line(&json!({
+            "name": name,
+            "hash": head.hash,
+            "file": run.file,
+            "size": head.size,
+            "started": head.when(),
+            "target": head.target(),
+            "machine": head.machine(),
+            "kernel": head.kernel(),
+            "load": head.fact("load"),
+            "metrics": head.metrics,
+            "replicates": head.sessions,
+            "shortcoming": head.shortcoming(),
+            "labels": labels.collect::<Map<String, Value>>(),
+        }))
+    });
+    let folder = line(&folder.display().to_string());
+    document(&[("folder", folder), ("runs", list(lines))])
 }
 
 /// A dataset and its figures. Figures are strings, exactly as published.

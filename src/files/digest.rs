@@ -4,12 +4,16 @@
 //! history and a fleet are judged from digests, without reading the records again.
 
 use std::fmt::Write as _;
+use std::time::{Duration, UNIX_EPOCH};
 
 use sha2::{Digest as _, Sha256};
 
 use crate::stream::run::{
     Fact, Unit, FILTERS, IMPORTED, LABEL, LINUX, MACHINE, MACHINE_ID, TARGET,
 };
+
+/// The last second of the year 9999, after which time stamps have another form.
+const LATEST: u64 = 253_402_300_799;
 
 /// The longest value of a fact that a digest keeps, in bytes.
 pub const LONGEST_FACT: usize = 512;
@@ -72,6 +76,14 @@ impl Head {
     #[must_use]
     pub fn kernel(&self) -> Option<&str> {
         self.fact("kernel").or_else(|| self.fact("kernel_release"))
+    }
+
+    /// When it started, as RFC 3339 writes it; `None` if that is unknown.
+    #[must_use]
+    pub fn when(&self) -> Option<String> {
+        let time = UNIX_EPOCH.checked_add(Duration::from_secs(self.started))?;
+        let is_known = (1..=LATEST).contains(&self.started);
+        is_known.then(|| humantime::format_rfc3339_seconds(time).to_string())
     }
 
     /// The labels that the user gave the run: keys and values.

@@ -41,6 +41,8 @@ const RUNS_IN_CHUNK: usize = 512;
 
 /// The fewest digits of a hash that name a run.
 const FEWEST_DIGITS: usize = 4;
+/// The fewest digits that are shown.
+const DIGITS_SHOWN: usize = 7;
 
 /// A folder of saved runs.
 #[derive(Clone, Debug)]
@@ -54,8 +56,27 @@ pub struct Folder {
 pub struct SavedRun {
     /// The name of its file, with the suffix.
     pub file: String,
+    /// The names of other files with the same records.
+    pub copies: Vec<String>,
     /// What is known of it.
     pub head: Head,
+}
+
+/// The shortest starts of their hashes that name these runs, all equally long.
+#[must_use]
+pub fn short_names(runs: &[SavedRun]) -> Vec<&str> {
+    let start = |run: &'_ SavedRun, length: usize| -> String {
+        run.head.hash.chars().take(length).collect()
+    };
+    let is_enough = |length: &usize| {
+        let starts: HashSet<String> = runs.iter().map(|run| start(run, *length)).collect();
+        starts.len() == runs.len()
+    };
+    let length = (DIGITS_SHOWN..64).find(is_enough).unwrap_or(64);
+    let names = runs.iter().map(|run| run.head.hash.as_str());
+    names
+        .map(|hash| hash.get(..length).unwrap_or(hash))
+        .collect()
 }
 
 /// A file that looks like a run, by its name.
@@ -227,8 +248,10 @@ impl Folder {
         let packed = self.packed()?;
         let runs = packed.places.iter().map(|place| {
             let row = packed.row(place);
+            let copies = packed.copies.get(&row.head.hash);
             SavedRun {
                 file: row.file.clone(),
+                copies: copies.cloned().unwrap_or_default(),
                 head: row.head.clone(),
             }
         });
@@ -277,6 +300,22 @@ impl Folder {
             (place(a), &a.metric, a.unit as u8).cmp(&(place(b), &b.metric, b.unit as u8))
         });
         Ok(timeline)
+    }
+
+    /// Removes a run, its copies and their digests.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be removed.
+    pub fn remove(&self, run: &SavedRun) -> Result<(), String> {
+        for file in std::iter::once(&run.file).chain(&run.copies) {
+            let path = self.path.join(file);
+            fs::remove_file(&path)
+                .map_err(|error| format!("cannot remove {}: {error}", path.display()))?;
+            // A digest without a run does no harm.
+            let _ = fs::remove_file(self.path.join(format!("{file}{DIGEST}")));
+        }
+        Ok(())
     }
 
     /// The digests of all runs, packed. Brings the index up to date if that is worth it.
@@ -482,6 +521,8 @@ struct Packed {
     indexes: Vec<Index>,
     /// The runs that are there, oldest first, each once.
     places: Vec<Place>,
+    /// The other files with the records of a run, by hash.
+    copies: HashMap<String, Vec<String>>,
 }
 
 impl Packed {
@@ -489,6 +530,7 @@ impl Packed {
         let mut packed = Packed {
             indexes,
             places: Vec::new(),
+            copies: HashMap::new(),
         };
         let mut places: Vec<Place> = Vec::new();
         for (at, index) in packed.indexes.iter().enumerate() {
@@ -504,8 +546,18 @@ impl Packed {
         };
         places.sort_by(|a, b| key(a).cmp(&key(b)));
         let mut hashes = HashSet::new();
-        places.retain(|place| hashes.insert(&packed.row(place).head.hash));
+        let mut copies: HashMap<String, Vec<String>> = HashMap::new();
+        places.retain(|place| {
+            let index::Row { file, head } = packed.row(place);
+            let is_first = hashes.insert(&head.hash);
+            if !is_first {
+                let of_run = copies.entry(head.hash.clone()).or_default();
+                of_run.push(file.clone());
+            }
+            is_first
+        });
         packed.places = places;
+        packed.copies = copies;
         packed
     }
 

@@ -21,6 +21,7 @@ pub mod problems;
 pub mod provenance;
 pub mod reference;
 pub mod row;
+pub mod runs;
 pub mod style;
 pub mod table;
 pub mod tree;
