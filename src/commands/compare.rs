@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::arguments::{percent, without_sign, Choice, Printed};
-use super::input::{named, read_run};
+use super::folder::named;
+use super::input::read_run;
 use super::output::{print, style};
 use super::{budget, exit, reference as published, Failure, Outcome};
 use crate::base::number::plural;

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Args, Command, CommandFactory, ValueEnum};
 
-use super::input::folder;
+use super::folder::folder;
 use super::output::print;
 use super::target::read_catalog;
 use super::{interrupt, CommandLine, Outcome};

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::arguments::{spec, Choice, Printed};
-use super::input::{named, path_or_latest, read_run};
+use super::folder::named;
+use super::input::{path_or_latest, read_run};
 use super::output::{print, style};
 use super::{reference as published, Failure, Outcome};
 use crate::files::reference::{self, Figure, Reference};

@@ -12,6 +12,7 @@ mod coverage;
 mod doctor;
 pub mod exit;
 mod explain;
+mod folder;
 mod import;
 mod input;
 mod list;

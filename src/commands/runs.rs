@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 use super::arguments::{spec, Choice, Printed};
-use super::input::{folder, full_target, report_interrupted_runs};
+use super::folder::{folder, full_target};
+use super::input::report_interrupted_runs;
 use super::output::{print, style};
 use super::target::resolve;
 use super::{exit, interrupt, Failure, Outcome};

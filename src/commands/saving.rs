@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::input::folder;
+use super::folder::folder;
 use super::{exit, Failure};
 use crate::base::text::plain;
 use crate::files::store::{self, PartialRun};

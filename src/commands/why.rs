@@ -14,7 +14,8 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::arguments::{spec, Effort, ON_LONG};
-use super::input::{named, read_run};
+use super::folder::named;
+use super::input::read_run;
 use super::output::{print, style};
 use super::run::{self, prepare};
 use super::target::{check_exact, resolve};
