@@ -8,7 +8,8 @@
 # make licences   the licences of the crates that the tool links
 # make test       all that CI runs
 # make bench      run-to-run variation, compared with other tools; whether comparing finds changes
-#                 and nothing else, simulated and on real runs; how fast comparing and importing are
+#                 and nothing else, simulated and on real runs; how fast comparing, importing and
+#                 many saved runs are
 # make doc        the documentation as a site: target/book/site/index.html
 # make catalog    doc/catalog.md, from the agent's catalog
 # make linux-releases  doc/linux-releases.md and its picture: measures Debian's kernels, 5 minutes of CPU;
@@ -90,6 +91,7 @@ bench: build
 	$(CARGO) bench --locked --quiet --bench history
 	$(CARGO) bench --locked --quiet --bench import
 	$(CARGO) bench --locked --quiet --bench spread
+	$(CARGO) bench --locked --quiet --bench store
 	$(CARGO) bench --locked --quiet --bench trace
 
 catalog: build

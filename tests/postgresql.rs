@@ -3,6 +3,8 @@
 //! Runs in PostgreSQL: every statement of `doc/postgresql.md`, against a server that is started for
 //! the test.
 
+// Other test programs need the rest of it.
+#[allow(dead_code)]
 mod common;
 #[path = "common/saved.rs"]
 mod saved;

@@ -207,7 +207,9 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 impl Digest {
-    /// The text of the digest: a line for each fact and each metric, and a checksum at the end.
+    /// The text of the digest: a line for each fact and each metric (`m`: its id, its unit, the
+    /// number of replicates, the five figures, the largest sample and the spread), and a checksum at
+    /// the end.
     #[must_use]
     pub fn text(&self) -> String {
         let Head {
@@ -231,7 +233,7 @@ impl Digest {
         }
         for metric in &self.metrics {
             let unit = metric.unit.name();
-            let _ = write!(text, "{} {unit} {}", word(&metric.id), metric.replicates);
+            let _ = write!(text, "m {} {unit} {}", word(&metric.id), metric.replicates);
             for figure in metric.figures.iter().chain([&metric.worst, &metric.spread]) {
                 match figure {
                     Some(figure) => drop(write!(text, " {figure}")),
@@ -315,7 +317,7 @@ fn read_fact(line: &str) -> Option<Fact> {
 }
 
 fn read_metric(line: &str) -> Option<MetricDigest> {
-    let mut words = line.split(' ');
+    let mut words = line.strip_prefix("m ")?.split(' ');
     let id = decoded(words.next()?)?;
     let unit = words.next()?;
     let all = [Unit::Cycles, Unit::Ticks, Unit::Instructions];
@@ -371,11 +373,9 @@ fn encoded(text: &str, is_special: fn(char) -> bool) -> String {
 
 /// `None` if the text was not made by [`encoded`], or is too long.
 fn decoded(text: &str) -> Option<String> {
-    if text.len() > LONGEST_TEXT {
+    // Three characters may stand for a byte.
+    if text.len() > 3 * LONGEST_TEXT {
         return None;
-    }
-    if !text.contains('%') {
-        return Some(text.to_owned());
     }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -391,5 +391,6 @@ fn decoded(text: &str) -> Option<String> {
             rest = after;
         }
     }
-    String::from_utf8(bytes).ok()
+    let text = String::from_utf8(bytes).ok()?;
+    (text.len() <= LONGEST_TEXT).then_some(text)
 }

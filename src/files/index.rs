@@ -318,3 +318,168 @@ impl<'a> Bytes<'a> {
         Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::digest::MetricDigest;
+    use proptest::prelude::*;
+
+    fn figure() -> impl Strategy<Value = Option<f64>> {
+        proptest::option::of(prop_oneof![0.0..1e12f64, Just(36.0), Just(1.0 / 3.0)])
+    }
+
+    fn metric() -> impl Strategy<Value = MetricDigest> {
+        let unit = prop_oneof![
+            Just(Unit::Cycles),
+            Just(Unit::Ticks),
+            Just(Unit::Instructions)
+        ];
+        let figures = proptest::array::uniform5(figure());
+        let parts = (
+            "\\PC{1,12}",
+            unit,
+            figures,
+            figure(),
+            figure(),
+            any::<u32>(),
+        );
+        parts.prop_map(
+            |(id, unit, figures, worst, spread, replicates)| MetricDigest {
+                id,
+                unit,
+                figures,
+                worst,
+                spread,
+                replicates,
+            },
+        )
+    }
+
+    fn digest() -> impl Strategy<Value = Digest> {
+        let facts = proptest::collection::vec((".{1,9}", "(?s).{0,20}"), 0..5);
+        let metrics = proptest::collection::btree_map(any::<u8>(), metric(), 0..6);
+        let counts = (
+            any::<[u8; 32]>(),
+            any::<u64>(),
+            any::<u64>(),
+            any::<u32>(),
+            any::<bool>(),
+        );
+        (facts, metrics, counts).prop_map(|(facts, metrics, counts)| {
+            let (hash, size, started, sessions, is_complete) = counts;
+            let facts = facts
+                .iter()
+                .map(|(name, value)| Fact::new(name, value.as_str()));
+            // Each metric once.
+            let metrics = metrics.into_iter().map(|(number, metric)| MetricDigest {
+                id: format!("{}{number}", metric.id),
+                ..metric
+            });
+            let metrics: Vec<MetricDigest> = metrics.collect();
+            let head = Head {
+                name: "name".to_owned(),
+                hash: crate::files::digest::hexadecimal(&hash),
+                size,
+                started,
+                sessions,
+                metrics: metrics.len() as u32,
+                is_complete,
+                facts: facts.collect(),
+            };
+            Digest { head, metrics }
+        })
+    }
+
+    fn packed(digests: &[(&str, &Digest)]) -> Index {
+        Index::read(Source::Memory([FIRST_LINE, &chunk(digests)].concat()))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn digest_is_read_as_it_was_written(digest in digest()) {
+            let text = digest.text();
+            prop_assert_eq!(Digest::parse(&text, "name"), Ok(digest));
+        }
+
+        #[test]
+        fn damaged_digest_is_refused(digest in digest(), at in any::<prop::sample::Index>(), bit in 0u8..8) {
+            let mut bytes = digest.text().into_bytes();
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            if let Ok(text) = String::from_utf8(bytes) {
+                prop_assert!(Digest::parse(&text, "name").is_err());
+            }
+        }
+
+        #[test]
+        fn index_has_the_numbers_of_its_digests(a in digest(), b in digest()) {
+            let index = packed(&[("a", &a), ("b", &b)]);
+            prop_assert_eq!(index.whole, index.length);
+            let chunk = &index.chunks[0];
+            for (row, digest) in [&a, &b].into_iter().enumerate() {
+                prop_assert_eq!(&chunk.rows[row].head, &digest.head);
+                for metric in &digest.metrics {
+                    let key = (metric.id.clone(), metric.unit);
+                    let place = chunk.metrics.iter().position(|one| *one == key).unwrap();
+                    let figures = metric.figures.iter().chain([&metric.spread]);
+                    for (column, figure) in figures.enumerate() {
+                        let number = index.numbers(chunk, place, column).unwrap()[row];
+                        prop_assert_eq!(Some(number).filter(|n| !n.is_nan()), *figure);
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn damaged_index_has_no_wrong_number(a in digest(), at in any::<prop::sample::Index>(), bit in 0u8..8) {
+            let mut bytes = [FIRST_LINE, &chunk(&[("a", &a)])].concat();
+            let whole = Index::read(Source::Memory(bytes.clone()));
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            let damaged = Index::read(Source::Memory(bytes));
+            for chunk in &damaged.chunks {
+                prop_assert_eq!(&chunk.rows, &whole.chunks[0].rows);
+                for metric in 0..chunk.metrics.len() {
+                    for column in 0..COLUMNS {
+                        let numbers = damaged.numbers(chunk, metric, column);
+                        let of_whole = whole.numbers(&whole.chunks[0], metric, column);
+                        let bits = |all: Vec<f64>| all.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+                        prop_assert!(numbers.is_none() || numbers.map(bits) == of_whole.map(bits));
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let text = String::from_utf8_lossy(&bytes);
+            let _ = Digest::parse(&text, "name");
+            let sum = crc32fast::hash(text.as_bytes());
+            let _ = Digest::parse(&format!("{text}\nend {sum:08x}\n"), "name");
+            let index = Index::read(Source::Memory([FIRST_LINE, &bytes].concat()));
+            prop_assert!(index.chunks.is_empty());
+        }
+    }
+
+    #[test]
+    fn absurd_sizes_are_refused() {
+        for [length, runs, metrics] in [
+            [0, u32::MAX, u32::MAX],
+            [u32::MAX, 1, 1],
+            [8, 0, u32::MAX],
+            [8, u32::MAX, 0],
+        ] {
+            let heads = u64::MAX.to_le_bytes();
+            let mut bytes = Vec::new();
+            for number in [length, runs, metrics, crc32fast::hash(&heads)] {
+                bytes.extend(number.to_le_bytes());
+            }
+            bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+            let bytes = [FIRST_LINE, &bytes, &heads].concat();
+            assert!(Index::read(Source::Memory(bytes)).chunks.is_empty());
+        }
+    }
+}
