@@ -288,7 +288,7 @@ fn exit_status_is_what_git_bisect_expects() {
     );
     let compared = bed.run(&["compare", "a.km", "b.km"]);
     let head = bed.git(&["rev-parse", "--short", "HEAD"]);
-    compared.expect(0, &format!("new   source {head}-dirty\n"), "");
+    compared.expect(0, &format!(" is now source {head}-dirty\n"), "");
     assert_eq!(compare("a.km", "b.km"), bad);
 
     let skipped = Some(125);

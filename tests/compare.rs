@@ -19,8 +19,10 @@ use kernmark::judge::matrix::Column;
 use kernmark::judge::noise::Noise;
 use kernmark::judge::pairing::block_sizes;
 use kernmark::judge::quantity::{Margins, Quantity, MEDIANS_LEVEL};
-use kernmark::report::compare::{table, Origin};
+use kernmark::judge::ranking::Ranking;
+use kernmark::report::compare::Origin;
 use kernmark::report::style::{BarStyle, Colour, Style};
+use kernmark::report::verdicts::table;
 use kernmark::stream::run::{Clock, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Unit};
 use kernmark::stream::ticks::Ticks;
 use proptest::prelude::*;
@@ -861,6 +863,7 @@ fn shown((_, sides, options): &Case, width: usize, colour: Colour) -> String {
         &comparison,
         sides,
         &Ruling::default(),
+        &Ranking::default(),
         &Style {
             width,
             colour,
@@ -935,14 +938,28 @@ fn blocks_and_noise_floors_are_shown() {
     };
     assert_snapshot!(
         "table_turns",
-        table(&comparison, &sides, &Ruling::default(), &style(100))
+        table(
+            &comparison,
+            &sides,
+            &Ruling::default(),
+            &Ranking::default(),
+            &style(100)
+        )
     );
     assert_snapshot!(
         "markdown_turns",
         markdown::comparison(&comparison, &sides, &Ruling::default())
     );
     for width in 60..=140 {
-        for line in table(&comparison, &sides, &Ruling::default(), &style(width)).lines() {
+        for line in table(
+            &comparison,
+            &sides,
+            &Ruling::default(),
+            &Ranking::default(),
+            &style(width),
+        )
+        .lines()
+        {
             let fits = line.chars().count() <= width || !line.trim().contains(' ');
             assert!(fits, "at {width}: {line}");
         }
@@ -964,7 +981,7 @@ fn comparisons_fit_the_terminal_and_contain_no_control_characters() {
         }
         let page = markdown::comparison(&comparison, sides, &Ruling::default());
         assert!(!page.contains("<script"), "{page}");
-        let bare = ["\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"]
+        let bare = ["\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[0m"]
             .iter()
             .fold(shown(&case, 80, Colour::Always), |t, code| {
                 t.replace(code, "")

@@ -19,7 +19,8 @@ use rustix::pty::{grantpt, openpt, ptsname, unlockpt, OpenptFlags};
 use rustix::termios::{tcgetwinsize, tcsetwinsize, Winsize};
 use seen::Seen;
 
-/// A folder with two saved runs, `base.km` and `new.km`: `mutex.lock` costs 50 % more in the new one.
+/// A folder with saved runs: `base.km`, the same again in `base2.km`, and `new.km`, where
+/// `mutex.lock` costs 50 % more.
 struct Bed {
     directory: tempfile::TempDir,
 }
@@ -39,7 +40,7 @@ impl Bed {
         };
         let run = |lock: u64| {
             let metrics = [
-                ("clock.read", around(40, 0)),
+                ("clock.read", around(400, 0)),
                 ("mutex.lock", around(lock, 0)),
                 ("mutex.unlock", around(900, 4_000)),
                 ("semaphore.take", around(5_000, 0)),
@@ -47,6 +48,7 @@ impl Bed {
             saved::stream("cycles", &[], &metrics)
         };
         fs::write(bed.path("base.km"), run(1_000)).unwrap();
+        fs::write(bed.path("base2.km"), run(1_000)).unwrap();
         fs::write(bed.path("new.km"), run(1_500)).unwrap();
         bed
     }
@@ -140,7 +142,7 @@ fn filters_select_in_every_format() {
 #[test]
 fn unknown_filters_are_the_error_of_run() {
     let bed = Bed::new();
-    for command in ["show base.km", "plan base.km"] {
+    for command in ["show base.km", "plan base.km", "compare base.km new.km"] {
         let why = "nothing is called `mutx` (`kernmark list` shows every id); did you mean mutex";
         bed.run(&format!("{command} mutx")).expect(2, "", why);
         bed.run(&format!("{command} --exclude mutx"))
@@ -167,6 +169,88 @@ fn a_run_is_sorted_and_cut() {
     assert!(seen.out.contains("1 more metric not shown"), "{}", seen.out);
     // Sorting needs no room in the file's order for objects.
     assert!(seen.out.contains("\nmutex.lock "), "{}", seen.out);
+}
+
+/// The lines of a comparison that begin with a metric of the bed, each up to its change.
+fn changes(seen: &Seen) -> Vec<String> {
+    let rows = seen
+        .out
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   ") && line.contains(" %"));
+    rows.map(|line| line.split_whitespace().next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn compare_opens_with_the_answer() {
+    let bed = Bed::new();
+    let same = bed.run("compare base.km base2.km --no-floors");
+    assert_eq!(
+        same.out.lines().next(),
+        Some("0 regressed, 0 improved, 0 inconclusive, 4 equivalent")
+    );
+    assert!(same.out.lines().count() <= 12, "{}", same.out);
+    assert!(same.out.contains("\n4 equivalent (4 up to p50"));
+    let seen = bed.run("compare base.km new.km");
+    assert!(seen
+        .out
+        .starts_with("1 regressed, 0 improved, 0 inconclusive, 3 equivalent\n"));
+    assert!(
+        seen.out
+            .contains("differs  nothing else that the runs record\n"),
+        "{}",
+        seen.out
+    );
+    assert!(
+        seen.out.contains(" in the geometric mean of 3 medians; "),
+        "{}",
+        seen.out
+    );
+    assert_eq!(changes(&seen), ["mutex.lock"]);
+    let all = bed.run("compare base.km new.km --all");
+    assert_eq!(changes(&all)[0], "mutex.lock");
+    assert_eq!(changes(&all).len(), 4, "{}", all.out);
+    for part in ["\nagent ", "\nequivalent up to ", "\nclock "] {
+        assert!(all.out.contains(part) && !seen.out.contains(part), "{part}");
+    }
+    let coloured = bed.run("compare base.km new.km --color always").out;
+    assert!(coloured.contains("\x1b[31m  mutex.lock "), "{coloured}");
+}
+
+#[test]
+fn filters_narrow_the_families_of_a_comparison() {
+    let bed = Bed::new();
+    let family = |words: &str| {
+        let json: serde_json::Value = serde_json::from_str(&bed.run(words).out).unwrap();
+        let left_out = json["selection"]["left_out"].as_u64().unwrap();
+        (
+            json["family"].as_u64().unwrap(),
+            left_out,
+            json["verdicts"]["regressed"].as_u64().unwrap(),
+        )
+    };
+    let compare = "compare base.km new.km --json";
+    assert_eq!(family(compare), (3, 0, 1));
+    assert_eq!(family(&format!("{compare} mutex")), (2, 2, 1));
+    assert_eq!(family(&format!("{compare} --exclude *.lock")), (2, 1, 0));
+    // Sorting and cutting only show.
+    assert_eq!(family(&format!("{compare} --sort id --top 1")), (3, 0, 1));
+    let gate = "compare base.km new.km --fail-on regression";
+    bed.run(gate)
+        .expect(3, "The gate fails: 1 metric regressed.", "");
+    let seen = bed.run(&format!("{gate} semaphore *.unlock"));
+    seen.expect(
+        0,
+        "semaphore *.unlock: 2 of 4 metrics; only these are tested, and a gate",
+        "",
+    );
+    // What is asked for by name has a row, whatever its verdict.
+    assert_eq!(
+        changes(&seen),
+        ["mutex.unlock", "semaphore.take"],
+        "{}",
+        seen.out
+    );
 }
 
 #[test]

@@ -414,7 +414,7 @@ fn changes_of_tails_and_cold_starts_are_found_and_named() {
         };
         let seen = gate(&SIDE, &new, &[]);
         assert_eq!(seen.exits(REGRESSED).count("regressed"), 60, "{name}");
-        seen.says(&format!(" {name} "));
+        seen.says(&format!(" ({name}) "));
         // The median did not change, so a gate on medians passes, and says what it did not judge.
         let seen = gate(&SIDE, &new, &["--only", "p50"]);
         seen.exits(OK).says("nothing beyond p50 was judged");
@@ -427,14 +427,16 @@ fn larger_variance_is_not_equivalent() {
         change: |values| change_by(values, 3.0),
         ..SIDE.again()
     };
-    gate(&SIDE, &deviation, &[]).exits(REGRESSED).says(" p90 ");
+    gate(&SIDE, &deviation, &[])
+        .exits(REGRESSED)
+        .says(" (p90) ");
     // Three times the variance changes p90 by less than its margin. The report notes that, and
     // calls only the median equivalent.
     let variance = Side {
         change: |values| change_by(values, 3.0_f64.sqrt()),
         ..SIDE.again()
     };
-    let seen = gate(&SIDE, &variance, &[]);
+    let seen = gate(&SIDE, &variance, &["--all"]);
     seen.exits(OK)
         .says("equivalent up to p50")
         .says("significant, but within the margin")
@@ -455,7 +457,7 @@ fn report_says_which_percentiles_were_judged() {
         change: rare,
         ..SIDE.again()
     };
-    let seen = gate(&SIDE, &few, &[]);
+    let seen = gate(&SIDE, &few, &["--all"]);
     seen.exits(OK)
         .says("equivalent up to p99; nothing beyond p99 was judged");
     assert!(!seen.text.lines().any(|line| line.trim() == "equivalent"));
@@ -468,8 +470,8 @@ fn report_says_which_percentiles_were_judged() {
         change: rare,
         ..base.again()
     };
-    gate(&base, &many, &[]).exits(REGRESSED).says(" p99.9 ");
-    gate(&base, &base.again(), &[])
+    gate(&base, &many, &[]).exits(REGRESSED).says(" (p99.9) ");
+    gate(&base, &base.again(), &["--all"])
         .exits(OK)
         .says("equivalent up to p99.9");
 }

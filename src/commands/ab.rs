@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 
-use super::arguments::{Conditions, Effort, ON_LONG};
+use super::arguments::{Conditions, Effort, Selection, ON_LONG};
 use super::compare::{judge, Judging};
 use super::matrix::with;
 use super::run::{self, prepare, selected, Prepared};
@@ -17,6 +17,7 @@ use super::{budget, exit, interrupt, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
 use crate::base::text::plain;
 use crate::files::store;
+use crate::judge::compare::CompareKey;
 use crate::judge::matrix::Column;
 use crate::judge::pairing::block_sizes;
 use crate::measure::progress::{self, Position, Progress};
@@ -38,9 +39,9 @@ pub struct Arguments {
     #[arg(value_name = "B")]
     pub new: String,
 
-    /// Select metrics: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
-    #[arg(value_name = "FILTER")]
-    pub filters: Vec<String>,
+    /// What is measured and shown.
+    #[command(flatten)]
+    pub selection: Selection<CompareKey>,
 
     /// The target that A and B are variants of
     #[arg(long, value_name = "SPEC", long_help = ON_LONG)]
@@ -95,7 +96,7 @@ pub(super) fn ab(arguments: &Arguments) -> Outcome {
         let spec = &specs[side];
         let target = resolve(spec, &interrupt)?;
         let run = run::Arguments {
-            filters: arguments.filters.clone(),
+            filters: arguments.selection.filters.clone(),
             on: spec.clone(),
             effort: effort(&arguments.effort, &target, seed),
             conditions: arguments.conditions.clone(),
@@ -127,11 +128,12 @@ pub(super) fn ab(arguments: &Arguments) -> Outcome {
         };
         let column = Column {
             name: NAMES[side].to_owned(),
-            run: selected(made, &arguments.filters),
+            run: selected(made, &arguments.selection.filters),
         };
         Origin::of(vec![file], column)
     };
-    let gate = judge(&[origin(0, &base), origin(1, &new)], &arguments.judging)?;
+    let sides = [origin(0, &base), origin(1, &new)];
+    let gate = judge(&sides, &arguments.judging, &arguments.selection)?;
     Ok(if status == exit::INTERRUPTED || gate == exit::OK {
         status
     } else {

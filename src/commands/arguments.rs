@@ -120,7 +120,7 @@ pub struct Selection<K: ValueEnum + Copy + Send + Sync + 'static> {
     pub top: Option<usize>,
 
     /// Show everything that a table leaves out otherwise
-    #[arg(long, conflicts_with = "top")]
+    #[arg(long)]
     pub all: bool,
 }
 

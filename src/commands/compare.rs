@@ -9,22 +9,24 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::arguments::{percent, without_sign, Choice, Printed};
+use super::arguments::{percent, without_sign, Choice, Printed, Selection};
 use super::folder::named;
 use super::input::read_run;
-use super::output::{print, style};
+use super::output::{page, print, style};
 use super::{budget, exit, reference as published, Failure, Outcome};
 use crate::base::number::plural;
 use crate::base::text::plain;
 use crate::files::reference::{self, Agreement, Figure, Pair};
 use crate::files::store;
-use crate::judge::compare::{Comparison, Conditions, Options, Verdict};
+use crate::judge::compare::{CompareKey, Comparison, Conditions, Options, Verdict};
 use crate::judge::floors::Floors;
 use crate::judge::gate::{Gate, Objection, Ruling};
 use crate::judge::matrix::Column;
 use crate::judge::noise::Noise;
 use crate::judge::quantity::{Margins, Quantity};
+use crate::judge::ranking::Ranking;
 use crate::report::compare::Origin;
+use crate::stream::filter;
 use crate::stream::run::{Damage, Fact, Run, IMPORTED};
 use crate::{export, report};
 
@@ -41,6 +43,10 @@ pub struct Arguments {
     /// Published results are compared with the closest metrics of a run, and only with --across.
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
+
+    /// What is compared and shown.
+    #[command(flatten)]
+    pub selection: Selection<CompareKey>,
 
     /// Another run of the baseline; may be repeated
     #[arg(long = "base", value_name = "FILE")]
@@ -223,23 +229,53 @@ pub(super) fn compare(arguments: &Arguments) -> Outcome {
     if arguments.judging.budget.is_none() && !any_published && !any_log {
         new = new.without_samples();
     }
+    let selection = arguments.selection.metrics();
     let pairs = match (&base.figures, &new.figures) {
-        (Some(figures), None) => pair(figures, &mut base.origin, &mut new.origin)?,
-        (None, Some(figures)) => pair(figures, &mut new.origin, &mut base.origin)?,
-        (Some(_), Some(_)) => Vec::new(),
+        (Some(figures), None) => Some(pair(
+            figures,
+            &mut base.origin,
+            &mut new.origin,
+            &selection,
+        )?),
+        (None, Some(figures)) => Some(pair(
+            figures,
+            &mut new.origin,
+            &mut base.origin,
+            &selection,
+        )?),
+        (Some(_), Some(_)) => None,
         (None, None) => match (base.log()?, new.log()?) {
-            (Some(figures), None) if new.is_agent() => {
-                pair(&figures, &mut base.origin, &mut new.origin)?
-            }
-            (None, Some(figures)) if base.is_agent() => {
-                pair(&figures, &mut new.origin, &mut base.origin)?
-            }
-            _ => Vec::new(),
+            (Some(figures), None) if new.is_agent() => Some(pair(
+                &figures,
+                &mut base.origin,
+                &mut new.origin,
+                &selection,
+            )?),
+            (None, Some(figures)) if base.is_agent() => Some(pair(
+                &figures,
+                &mut new.origin,
+                &mut base.origin,
+                &selection,
+            )?),
+            _ => None,
         },
     };
     let sides = [base.origin, new.origin];
-    let mut comparison = compared(&sides, &arguments.judging);
-    comparison.use_published_names(&pairs);
+    let mut comparison = if let Some(pairs) = &pairs {
+        // Paired metrics have the names of their benchmarks, so they are already selected.
+        let all = filter::Selection::default();
+        let mut comparison = compared(&sides, &arguments.judging, &all);
+        comparison.use_published_names(&pairs.selected);
+        comparison.selection = selection;
+        comparison.unselected = pairs.unselected;
+        comparison
+    } else {
+        let ids = sides.each_ref().map(Origin::figures);
+        let ids = ids.iter().flat_map(|figures| &figures.metrics);
+        let ids: Vec<&str> = ids.map(|metric| metric.id.as_str()).collect();
+        selection.verify(&ids).map_err(Failure::Absent)?;
+        compared(&sides, &arguments.judging, &selection)
+    };
     match (&base.figures, &new.figures) {
         (Some(from), Some(to)) => {
             comparison.add_improvements();
@@ -247,22 +283,36 @@ pub(super) fn compare(arguments: &Arguments) -> Outcome {
             let agreement = Agreement::of(&changes, from, to);
             comparison.published.extend(agreement.sentence());
         }
-        (Some(figures), None) | (None, Some(figures)) => comparison.published.push(format!(
-            "the run measures {} of {}",
-            pairs.len(),
-            plural(figures.len() as u64, "published result"),
-        )),
+        (Some(figures), None) | (None, Some(figures)) => {
+            let measured = pairs.map_or(0, |pairs| pairs.selected.len() + pairs.unselected);
+            let published = plural(figures.len() as u64, "published result");
+            let sentence = format!("the run measures {measured} of {published}");
+            comparison.published.push(sentence);
+        }
         (None, None) => {}
     }
-    show(&comparison, &sides, &arguments.judging)
+    let ranking = arguments.selection.ranking();
+    show(&comparison, &sides, &arguments.judging, &ranking)
 }
 
-/// Compares two sides, shows the verdicts and returns the status of the gate.
-pub(super) fn judge(sides: &[Origin; 2], judging: &Judging) -> Outcome {
-    show(&compared(sides, judging), sides, judging)
+/// Compares two sides that were measured with these filters, shows the verdicts and returns the status
+/// of the gate.
+pub(super) fn judge(
+    sides: &[Origin; 2],
+    judging: &Judging,
+    selection: &Selection<CompareKey>,
+) -> Outcome {
+    // The filters select cases to measure, and a case may have more metrics than they name.
+    let measured = filter::Selection {
+        filters: Vec::new(),
+        ..selection.metrics()
+    };
+    let mut comparison = compared(sides, judging, &measured);
+    comparison.selection = selection.metrics();
+    show(&comparison, sides, judging, &selection.ranking())
 }
 
-fn compared(sides: &[Origin; 2], judging: &Judging) -> Comparison {
+fn compared(sides: &[Origin; 2], judging: &Judging, selection: &filter::Selection) -> Comparison {
     let options = Options {
         margins: margins(&judging.margin),
         conditions: if judging.across {
@@ -271,6 +321,7 @@ fn compared(sides: &[Origin; 2], judging: &Judging) -> Comparison {
             Conditions::Alike
         },
         quantities: quantities(&judging.only).unwrap_or(Quantity::ALL.to_vec()),
+        selection: selection.clone(),
     };
     let runs = sides.each_ref().map(|side| &side.column.run);
     let floors = if judging.no_floors {
@@ -341,7 +392,12 @@ fn status(objection: &Objection) -> u8 {
     }
 }
 
-fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &Judging) -> Outcome {
+fn show(
+    comparison: &Comparison,
+    sides: &[Origin; 2],
+    judging: &Judging,
+    ranking: &Ranking<CompareKey>,
+) -> Outcome {
     let judgement = budget::judge(judging.budget.as_deref(), &sides[1].column.run)?;
     let gate = gate(judging);
     let ruling = gate.rule(comparison);
@@ -349,7 +405,7 @@ fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &Judging) -> Outc
         CompareFormat::Table => {
             let budget = judgement.as_ref();
             let budget = budget.map(|judgement| report::budget::table(judgement, &style()));
-            report::compare::table(comparison, sides, &ruling, &style())
+            report::verdicts::table(comparison, sides, &ruling, ranking, &style())
                 + &budget.unwrap_or_default()
         }
         CompareFormat::Json => match &judgement {
@@ -371,7 +427,10 @@ fn show(comparison: &Comparison, sides: &[Origin; 2], judging: &Judging) -> Outc
         let budget = budget.unwrap_or_default();
         summarise(path, comparison, sides, &ruling, &budget)?;
     }
-    print(text.as_bytes())?;
+    match judging.printed.format() {
+        CompareFormat::Table => page(&text)?,
+        _ => print(text.as_bytes())?,
+    };
     if sides.iter().any(|side| is_damaged(&side.column.run.damage)) {
         return Ok(exit::FAILED);
     }
@@ -467,19 +526,34 @@ fn side(name: &str, first: &Path, more: &[PathBuf]) -> Result<Side, Failure> {
     Ok(Side { origin, figures })
 }
 
-/// Pairs published results with the closest metrics of a run. Both runs then hold only these pairs,
-/// under the same ids.
+/// Published results and the metrics that measure the same.
+struct Pairs {
+    selected: Vec<Pair>,
+    /// How many were not selected.
+    unselected: usize,
+}
+
+/// Pairs published results with the closest metrics of a run. Both runs then hold only the selected
+/// pairs, under the same ids.
 fn pair(
     figures: &[Figure],
     published: &mut Origin,
     measured: &mut Origin,
-) -> Result<Vec<Pair>, Failure> {
+    selection: &filter::Selection,
+) -> Result<Pairs, Failure> {
     let counterparts = reference::counterparts().map_err(Failure::Failed)?;
     let (there, here) = (&mut published.column.run, &mut measured.column.run);
-    let pairs = reference::pairs(figures, there, here, &counterparts);
+    let mut pairs = reference::pairs(figures, there, here, &counterparts);
+    let metrics: Vec<&str> = pairs.iter().map(|pair| pair.metric.as_str()).collect();
+    selection.verify(&metrics).map_err(Failure::Absent)?;
+    let all = pairs.len();
+    pairs.retain(|pair| selection.selects(&pair.metric));
     *there = reference::keep_pairs(mem::take(there), &pairs, |pair| &pair.id);
     *here = reference::keep_pairs(mem::take(here), &pairs, |pair| &pair.metric);
-    Ok(pairs)
+    Ok(Pairs {
+        unselected: all - pairs.len(),
+        selected: pairs,
+    })
 }
 
 fn is_damaged(damage: &Damage) -> bool {

@@ -4,21 +4,24 @@
 
 use clap::Args;
 
-use super::arguments::{Conditions, Effort, Format, Printed, ON_LONG};
-use super::output::{formatted_matrix, print};
+use super::arguments::{Conditions, Effort, Format, Printed, Selection, ON_LONG};
+use super::output::{page, print, style};
 use super::run::{self, measure_target, selected};
 use super::saving::MeasuredRun;
 use super::target::resolve;
 use super::{exit, interrupt, Failure, Outcome};
-use crate::judge::matrix::Column;
+use crate::judge::matrix::{Column, MatrixKey};
+use crate::stream::filter;
+use crate::stream::run::Run;
 use crate::target::spec::{Spec, DEFAULT};
+use crate::{export, report};
 
 /// The arguments of `matrix`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Select metrics: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
-    #[arg(value_name = "FILTER")]
-    pub filters: Vec<String>,
+    /// What is measured and shown.
+    #[command(flatten)]
+    pub selection: Selection<MatrixKey>,
 
     /// What to measure; repeat for one column each [default: linux]
     #[arg(long, value_name = "SPEC", long_help = ON_LONG)]
@@ -55,7 +58,7 @@ pub(super) fn matrix(arguments: &Arguments) -> Outcome {
     let runs: Vec<run::Arguments> = wanted
         .iter()
         .map(|column| run::Arguments {
-            filters: arguments.filters.clone(),
+            filters: arguments.selection.filters.clone(),
             on: column.spec.clone(),
             effort: arguments.effort.clone(),
             conditions: arguments.conditions.clone(),
@@ -88,16 +91,39 @@ pub(super) fn matrix(arguments: &Arguments) -> Outcome {
         status = status.max(made.exit_status());
         columns.push(Column {
             name,
-            run: selected(&made, &arguments.filters),
+            run: shown(&made, &arguments.selection),
         });
         if status == exit::INTERRUPTED {
             break;
         }
     }
     if !columns.is_empty() {
-        print(formatted_matrix(&columns, arguments.printed.format()).as_bytes())?;
+        show(&columns, arguments)?;
     }
     failure.map_or(Ok(status), Err)
+}
+
+/// What a column shows of a run.
+fn shown(made: &MeasuredRun, selection: &Selection<MatrixKey>) -> Run {
+    let mut run = selected(made, &selection.filters);
+    run.select(&filter::Selection {
+        filters: Vec::new(),
+        ..selection.metrics()
+    });
+    run
+}
+
+fn show(columns: &[Column], arguments: &Arguments) -> Outcome {
+    let text = match arguments.printed.format() {
+        Format::Table => {
+            let ranking = arguments.selection.ranking();
+            return page(&report::matrix::table_of(columns, &ranking, &style()));
+        }
+        Format::Json => export::json::matrix(columns),
+        Format::Csv => export::csv::matrix(columns),
+        Format::Md => export::markdown::matrix(columns),
+    };
+    print(text.as_bytes())
 }
 
 fn report_path(made: &MeasuredRun) {

@@ -11,7 +11,6 @@ use std::sync::OnceLock;
 use super::arguments::{Format, RunFormat, When};
 use super::{exit, interrupt, Failure, Outcome};
 use crate::base::screen;
-use crate::judge::matrix;
 use crate::report::style::{BarStyle, Colour, Style};
 use crate::report::table::View;
 use crate::stream::run::Run;
@@ -19,15 +18,6 @@ use crate::{export, report};
 
 /// The width of a report if neither a terminal nor the user limits it, in columns.
 pub(super) const WIDTH: usize = 100;
-
-pub(super) fn formatted_matrix(columns: &[matrix::Column], format: Format) -> String {
-    match format {
-        Format::Table => report::matrix::table(columns, &style()),
-        Format::Json => export::json::matrix(columns),
-        Format::Csv => export::csv::matrix(columns),
-        Format::Md => export::markdown::matrix(columns),
-    }
-}
 
 /// A run in a format. What the format of another program leaves out is reported on standard
 /// error.

@@ -350,6 +350,23 @@ pub fn comparison_with_budget(
     document(&parts)
 }
 
+/// The geometric mean of the changes of a comparison.
+fn mean_change(comparison: &Comparison) -> String {
+    let mean = comparison.mean_change().map(
+        |mean| json!({ "ratio": mean.ratio, "readings": mean.readings, "metrics": mean.metrics }),
+    );
+    line(&mean)
+}
+
+/// Which metrics were compared.
+fn selection(comparison: &Comparison) -> String {
+    line(&json!({
+        "filters": comparison.selection.filters,
+        "exclude": comparison.selection.exclude,
+        "left_out": comparison.unselected,
+    }))
+}
+
 fn comparison_parts(
     comparison: &Comparison,
     sides: &[Origin; 2],
@@ -440,6 +457,8 @@ fn comparison_parts(
             line(&json!({ "base": base_without, "new": new_without })),
         ),
         ("resolution", line(&resolution)),
+        ("mean", mean_change(comparison)),
+        ("selection", selection(comparison)),
         ("gate", list(objections)),
         ("ungated", line(&ruling.ungated)),
         (

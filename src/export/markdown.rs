@@ -354,6 +354,9 @@ fn comparison_with(
     for sentence in &comparison.published {
         let _ = writeln!(out, "- checked: {}", escape(sentence));
     }
+    if let Some(selected) = compare::selected(comparison) {
+        let _ = writeln!(out, "- selected: {}", escape(&selected));
+    }
     for setting in compare::settings(comparison) {
         let _ = writeln!(out, "- {}: {}", compare::SETTINGS, escape(&setting));
     }
@@ -368,7 +371,10 @@ fn comparison_with(
     if let Some(sentence) = compare::without_paths(comparison, sides) {
         let _ = writeln!(out, "- {}", escape(&sentence));
     }
-    for warning in compare::warnings(comparison, sides) {
+    let conditions = compare::condition_warning(comparison, sides, true);
+    let warnings = compare::warnings(comparison, sides);
+    let contrast = compare::contrast(comparison);
+    for warning in conditions.into_iter().chain(contrast).chain(warnings) {
         let _ = writeln!(out, "- {}", escape(&warning));
     }
     let left_out = Verdict::ALL.into_iter().filter(|v| !shown.contains(v));

@@ -6,6 +6,11 @@
 //! Runs with their names come in; a [`Matrix`] goes out. It shows differences but does not test
 //! them: it only says where the confidence intervals of both sides overlap.
 
+use std::cmp::Ordering;
+
+use clap::ValueEnum;
+
+use crate::judge::ranking::{greatest_first, Key};
 use crate::judge::summary::{summarise, Status, Summary};
 use crate::judge::why::{self, Unknown};
 use crate::statistics::means;
@@ -87,11 +92,50 @@ impl Row {
         }
     }
 
+    /// The largest median.
+    fn most(&self) -> Option<f64> {
+        let medians = self.cells.iter().flatten().filter_map(Cell::median);
+        medians.max_by(f64::total_cmp)
+    }
+
+    /// The largest ratio between two columns with the same unit; infinite if one value is 0.
+    fn spread(&self) -> Option<f64> {
+        let cells = || self.cells.iter().flatten();
+        let ratios = cells().flat_map(|a| {
+            let alike = cells().filter(|b| same_unit(&a.summary, &b.summary));
+            alike.filter_map(|b| Some(a.median()? / b.median()?))
+        });
+        ratios
+            .filter(|ratio| !ratio.is_nan())
+            .max_by(f64::total_cmp)
+    }
+
     /// Whether it is an idiom in any column.
     #[must_use]
     pub fn is_idiom(&self) -> bool {
         let mut entries = self.cells.iter().flatten().map(|c| &c.summary.entry);
         entries.any(|entry| entry.as_ref().is_some_and(|entry| entry.idiom))
+    }
+}
+
+/// The keys of the rows of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MatrixKey {
+    /// By the largest ratio between two columns
+    Spread,
+    /// By id
+    Id,
+    /// By the largest median
+    Cost,
+}
+
+impl Key<Row> for MatrixKey {
+    fn compare(self, a: &Row, b: &Row) -> Ordering {
+        match self {
+            MatrixKey::Id => a.id.cmp(&b.id),
+            MatrixKey::Spread => greatest_first(a.spread(), b.spread()),
+            MatrixKey::Cost => greatest_first(a.most(), b.most()),
+        }
     }
 }
 

@@ -122,6 +122,7 @@ pub(crate) fn remarks(judgement: &Judgement) -> Vec<Remark> {
         .collect();
     for (reason, of) in grouped(&unclear, |(reason, _)| *reason) {
         remarks.push(Remark {
+            verdict: None,
             head: format!("{} inconclusive", of.len()),
             text: reason.to_owned(),
             ids: of.iter().map(|(_, check)| named(check)).collect(),
@@ -138,6 +139,7 @@ pub(crate) fn remarks(judgement: &Judgement) -> Vec<Remark> {
         .collect();
     if !close.is_empty() {
         remarks.push(Remark {
+            verdict: None,
             head: format!("{} close", close.len()),
             text: CLOSE.to_owned(),
             ids: close,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The report of a comparison: a [`Comparison`] in, text out. Metrics are grouped by verdict.
+//! A comparison in words: what was compared, how, what it says, and what may have caused it. The
+//! reports of a comparison, for the terminal and in other formats, are made of these.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::matrix::{shared_header, write_header};
+use super::matrix::shared_header;
 use super::problems::{copies, damage};
 use super::provenance::{self, Provenance};
-use super::row::{idiom_legend, title, IDIOM, UNAVAILABLE};
-use super::style::{painted_lines, write_labelled, Ink, Style, GAP, INDENT, LONGEST_NAME};
+use super::row::{idiom_legend, IDIOM, UNAVAILABLE};
+use super::style::{Ink, Style, INDENT};
 use super::{grouped, interference};
 use crate::base::number::plural;
 use crate::base::number::{change, count, Place, TimeUnit};
@@ -22,7 +23,8 @@ use crate::judge::gate::{Objection, Ruling};
 use crate::judge::matrix::Column;
 use crate::judge::quantity::Quantity;
 use crate::judge::why::{self, Unknown};
-use crate::stream::run::Unit;
+use crate::stream::filter::Selection;
+use crate::stream::run::{Run, Unit};
 
 /// One side of a comparison: its files and its run, which has the name `base` or `new`.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,84 +77,12 @@ impl Origin {
         }
     }
 
-    fn provenance(&self) -> Provenance {
+    pub(super) fn provenance(&self) -> Provenance {
         match &self.condensed {
             Some(condensed) => condensed.provenance.clone(),
             None => provenance::parts(&self.column.run),
         }
     }
-}
-
-/// A comparison as text: what was compared, the metrics (changes first), remarks and warnings, the
-/// tally and the objections of the gate.
-#[must_use]
-pub fn table(
-    comparison: &Comparison,
-    sides: &[Origin; 2],
-    ruling: &Ruling,
-    style: &Style,
-) -> String {
-    let mut out = String::new();
-    let mut line = |label: &str, text: &str| {
-        write_labelled(&mut out, label, text, *style);
-    };
-    for side in sides {
-        line(&side.column.name, &side.files.join(", "));
-    }
-    line("compared", &method(comparison));
-    line("speed", &speed(&comparison.speed));
-    line("detects", &resolution(comparison));
-    for sentence in &comparison.published {
-        line("checked", sentence);
-    }
-    let names = sides.each_ref().map(|side| plain(&side.column.name));
-    let provenances = sides.each_ref().map(Origin::provenance);
-    for line in shared_header(&names, &provenances) {
-        write_header(&mut out, &line, &names, *style);
-    }
-    let mut label = SETTINGS;
-    for text in settings(comparison) {
-        write_labelled(&mut out, label, &text, *style);
-        label = "";
-    }
-    let compared: Vec<&Compared> = in_order(comparison);
-    for (unit, rows) in grouped(&compared, |metric| metric.unit) {
-        out.push('\n');
-        let rows: Vec<Row> = rows.into_iter().map(|metric| Row::of(metric)).collect();
-        Layout::of(unit, &rows, style.width()).write(&mut out, &rows, *style);
-    }
-    let legend = legend(comparison);
-    if !legend.is_empty() {
-        let mut lines = String::new();
-        paragraph(&mut lines, "", &(legend.join("; ") + "."), style.width());
-        out.push_str(&painted_lines(*style, Ink::Dim, &lines));
-    }
-    for group in remarks(comparison) {
-        out.push('\n');
-        write_remark(&mut out, &group, *style);
-    }
-    if let Some(sentence) = without_paths(comparison, sides) {
-        out.push('\n');
-        paragraph(&mut out, "", &plain(&sentence), style.width());
-    }
-    for warning in warnings(comparison, sides) {
-        out.push('\n');
-        let mut lines = String::new();
-        paragraph(&mut lines, "", &plain(&warning), style.width());
-        out.push_str(&painted_lines(*style, Ink::Red, &lines));
-    }
-    out.push('\n');
-    paragraph(&mut out, "", &tally(comparison), style.width());
-    if ruling.ungated > 0 {
-        paragraph(&mut out, "", &ungated_text(ruling), style.width());
-    }
-    for objection in &ruling.objections {
-        let mut lines = String::new();
-        let text = format!("The gate fails: {}.", objection_text(objection));
-        paragraph(&mut lines, "", &text, style.width());
-        out.push_str(&painted_lines(*style, Ink::Red, &lines));
-    }
-    out
 }
 
 /// The label of the settings that differ.
@@ -167,6 +97,114 @@ pub(crate) fn settings(comparison: &Comparison) -> impl Iterator<Item = String> 
              name, base, new, ..
          }| format!("{name} {base} -> {new}"),
     )
+}
+
+/// What is selected, as a phrase; `None` if that is everything.
+pub(crate) fn selected(comparison: &Comparison) -> Option<String> {
+    if comparison.unselected == 0 {
+        return None;
+    }
+    let all = comparison.metrics.len() + comparison.unselected;
+    let Selection { filters, exclude } = &comparison.selection;
+    let without = match exclude.len() {
+        0 => String::new(),
+        _ => format!(" without {}", exclude.join(" ")),
+    };
+    Some(format!(
+        "{}{without}: {} of {}; only these are tested, and a gate judges only these",
+        if filters.is_empty() {
+            "all".to_owned()
+        } else {
+            filters.join(" ")
+        },
+        comparison.metrics.len(),
+        plural(all as u64, "metric")
+    ))
+}
+
+/// The geometric mean of the changes of all medians, as a phrase; `None` if none has a ratio.
+pub(crate) fn mean_change(comparison: &Comparison) -> Option<String> {
+    let mean = comparison.mean_change()?;
+    let readings = mean.readings.map_or_else(String::new, |ratio| {
+        format!("; {} in readings of the clock", signed(ratio))
+    });
+    let medians = plural(mean.metrics as u64, "median");
+    Some(format!(
+        "{} in the geometric mean of {medians}{readings}",
+        signed(mean.ratio)
+    ))
+}
+
+/// What differs between the sides and may have caused changes, as phrases: the processor's speed, the
+/// load, what else the machine did, the kernel, and every other condition except settings. Not yet
+/// safe to show.
+pub(crate) fn causes(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<String> {
+    let mut causes = Vec::new();
+    if comparison.speed.change().is_some() {
+        causes.push(format!("CPU speed {}", speed(&comparison.speed)));
+    }
+    let runs = sides.each_ref().map(|side| &side.column.run);
+    if let [Some(base), Some(new)] = runs.map(load) {
+        if is_another_load(base, new) {
+            causes.push(format!(
+                "load: {base:.2} before the base, {new:.2} before the new run"
+            ));
+        }
+    }
+    causes.extend(interference::contrasts(&comparison.contrasts));
+    let provenances = sides.each_ref().map(Origin::provenance);
+    for line in shared_header(&["base".to_owned(), "new".to_owned()], &provenances) {
+        let own = |side: usize| {
+            let own = line.own.iter().find(|(_, sides)| sides.contains(&side));
+            own.map(|(text, _)| text)
+        };
+        if KERNEL_LINES.contains(&line.label) {
+            causes.extend(
+                own(0)
+                    .zip(own(1))
+                    .map(|(base, new)| format!("{}: {base} is now {new}", line.label)),
+            );
+        }
+    }
+    let others = comparison.differences.iter().filter(|one| {
+        one.kind != ConditionKind::Setting && !KERNEL_LINES.contains(&one.name.as_str())
+    });
+    causes
+        .extend(others.map(|one| format!("{}: {}", one.name, changed_words(&one.base, &one.new))));
+    causes
+}
+
+/// What changed between two texts, without the words that both have: `-Os is now -O2`.
+fn changed_words(base: &str, new: &str) -> String {
+    let own = |of: &str, other: &str| {
+        let other: Vec<&str> = other.split_whitespace().collect();
+        let own = of.split_whitespace().filter(|word| !other.contains(word));
+        own.collect::<Vec<&str>>().join(" ")
+    };
+    match (own(base, new).as_str(), own(new, base).as_str()) {
+        // Only their order or number differs.
+        ("", "") => format!("{base} is now {new}"),
+        (gone, "") => format!("{gone} is gone"),
+        ("", added) => format!("{added} is new"),
+        (gone, added) => format!("{gone} is now {added}"),
+    }
+}
+
+/// The lines of the provenance that say which kernel was measured.
+const KERNEL_LINES: [&str; 2] = ["target", "kernel"];
+
+/// The load of the machine before a run: the average over a minute, the greatest of its files.
+fn load(run: &Run) -> Option<f64> {
+    let loads = run.host.iter().filter(|fact| fact.name == "load");
+    let minute = loads.filter_map(|fact| fact.value.split(' ').next()?.parse().ok());
+    minute.max_by(f64::total_cmp)
+}
+
+/// Whether two loads differ by so much that the figures may.
+fn is_another_load(base: f64, new: f64) -> bool {
+    // Half a process more or less is usual.
+    let ratio = (base + 0.5) / (new + 0.5);
+    !(0.5..=2.0).contains(&ratio)
 }
 
 /// A sentence that says how many idioms the gate ignores.
@@ -431,6 +469,8 @@ pub(crate) fn legend(comparison: &Comparison) -> Vec<String> {
 
 /// A remark on one or more metrics.
 pub(crate) struct Remark {
+    /// The verdict that they share, if they share one.
+    pub(crate) verdict: Option<Verdict>,
     /// The number of metrics and what they share: their verdict, or a wider margin.
     pub(crate) head: String,
     /// The remark, not yet safe to show.
@@ -469,6 +509,7 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
         })
         .collect();
     let widened = (!wide.is_empty()).then(|| Remark {
+        verdict: None,
         head: plural(wide.len() as u64, "wider margin"),
         text: format!(
             "the noise floor is above the margin: {}",
@@ -479,6 +520,7 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<Remark> {
     grouped(&noted, |(verdict, note, _)| (*verdict, *note))
         .into_iter()
         .map(|((verdict, note), of)| Remark {
+            verdict: Some(verdict),
             head: format!("{} {}", of.len(), verdict.name()),
             text: note.to_owned(),
             ids: of.iter().map(|(_, _, id)| (*id).to_owned()).collect(),
@@ -512,9 +554,19 @@ pub(crate) fn without_paths(comparison: &Comparison, sides: &[Origin; 2]) -> Opt
     why::in_words(unknown.len(), &greatest.id, base, new)
 }
 
-/// Warnings that affect the verdicts, as sentences; not yet safe to show.
-pub(crate) fn warnings(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<String> {
-    let mut warnings = Vec::new();
+/// What else the machine did more often on one side, as a sentence.
+pub(crate) fn contrast(comparison: &Comparison) -> Option<String> {
+    let texts = interference::contrasts(&comparison.contrasts);
+    (!texts.is_empty()).then(|| format!("What else the machine did differs: {}.", texts.join("; ")))
+}
+
+/// A warning that the conditions differ, with how they do unless the report says so elsewhere. Not yet
+/// safe to show.
+pub(crate) fn condition_warning(
+    comparison: &Comparison,
+    sides: &[Origin; 2],
+    with_reasons: bool,
+) -> Option<String> {
     let units = sides.each_ref().map(|side| {
         let mut sessions = side.column.run.sessions.iter();
         sessions.next().map(|session| session.clock.unit)
@@ -524,21 +576,31 @@ pub(crate) fn warnings(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<Stri
         _ => None,
     };
     if let Some([base, new]) = never {
-        warnings.push(format!(
+        return Some(format!(
             "The base is in {} and the new run in {}. These are never compared, not even with \
              --across.",
             base.of_figures(),
             new.of_figures()
         ));
-    } else if !comparison.differences.is_empty() {
-        if comparison.conditions == Conditions::Across {
-            let reasons = reasons(comparison.differences.iter());
-            warnings.push(format!("Compared although conditions differ: {reasons}."));
-        } else if comparison.count(Verdict::Incomparable) > 0 {
-            warnings.push("Conditions differ. Use --across to compare anyway.".to_owned());
-        }
     }
-    warnings.extend(interference::contrast(&comparison.contrasts));
+    if comparison.differences.is_empty() {
+        return None;
+    }
+    if comparison.conditions == Conditions::Across {
+        let reasons = reasons(comparison.differences.iter());
+        return Some(if with_reasons {
+            format!("Compared although conditions differ: {reasons}.")
+        } else {
+            "Compared although conditions differ.".to_owned()
+        });
+    }
+    let is_refused = comparison.count(Verdict::Incomparable) > 0;
+    is_refused.then(|| "Conditions differ. Use --across to compare anyway.".to_owned())
+}
+
+/// Further warnings that affect the verdicts, as sentences; not yet safe to show.
+pub(crate) fn warnings(comparison: &Comparison, sides: &[Origin; 2]) -> Vec<String> {
+    let mut warnings = Vec::new();
     let [base, new] = comparison.without_clock;
     if base + new > 0 {
         warnings.push(format!(
@@ -575,6 +637,8 @@ pub(crate) struct Row {
     pub(crate) label: String,
     /// The quantity that decided the verdict.
     pub(crate) quantity: &'static str,
+    /// The other quantities that changed too.
+    pub(crate) also: Option<String>,
     pub(crate) base: String,
     pub(crate) new: String,
     pub(crate) change: String,
@@ -621,6 +685,7 @@ impl Row {
             verdict: metric.verdict,
             label: label(metric),
             quantity: metric.quantity.name(),
+            also: also(metric),
             improvement: metric
                 .improvement
                 .map_or_else(unavailable, improvement_text),
@@ -636,6 +701,19 @@ impl Row {
     }
 }
 
+/// The quantities that changed beside the one that decided the verdict.
+fn also(metric: &Compared) -> Option<String> {
+    let others = metric
+        .judged
+        .iter()
+        .filter(|one| one.quantity != metric.quantity);
+    let changed = others.filter(|one| one.verdict.is_change());
+    let texts =
+        changed.filter_map(|one| Some(format!("{} {}", one.quantity.name(), signed(one.ratio?))));
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| format!("also {}", texts.join(", ")))
+}
+
 /// The verdict. "Equivalent" also says how far into the tail it applies.
 fn label(metric: &Compared) -> String {
     let verdict = metric.verdict.name();
@@ -644,10 +722,7 @@ fn label(metric: &Compared) -> String {
     if !is_tested || metric.verdict != Verdict::Equivalent {
         return verdict.to_owned();
     }
-    let mut label = match scope.equivalent_to {
-        None => format!("{verdict} in {}", metric.quantity.name()),
-        Some(to) => format!("{verdict} up to {}", to.name()),
-    };
+    let mut label = format!("{verdict} {}", reach(metric));
     if let Some(judged_to) = scope.judged_to.filter(|to| *to < Quantity::P999) {
         let _ = write!(label, "; nothing beyond {} was judged", judged_to.name());
     }
@@ -655,6 +730,14 @@ fn label(metric: &Compared) -> String {
         label.push_str("; batches hide single operations");
     }
     label
+}
+
+/// How far into the tail an equivalence reaches: `up to p99`.
+pub(super) fn reach(metric: &Compared) -> String {
+    match metric.scope.equivalent_to {
+        None => format!("in {}", metric.quantity.name()),
+        Some(to) => format!("up to {}", to.name()),
+    }
 }
 
 /// The id, and the name in the published figures if that differs.
@@ -665,117 +748,5 @@ fn both_names(metric: &Compared) -> String {
             format!("{id} (published as {})", elsewhere.name)
         }
         _ => id.clone(),
-    }
-}
-
-type Cell = fn(&Row) -> &str;
-
-const BASE: (&str, Cell) = ("base", |row| &row.base);
-const NEW: (&str, Cell) = ("new", |row| &row.new);
-const QUANTITY: (&str, Cell) = ("of", |row| row.quantity);
-const CHANGE: (&str, Cell) = ("change", |row| &row.change);
-const IMPROVEMENT: (&str, Cell) = ("improvement %", |row| &row.improvement);
-const INTERVAL: (&str, Cell) = ("interval", |row| &row.interval);
-const P: (&str, Cell) = ("p", |row| &row.p);
-
-struct Layout {
-    unit: Unit,
-    name: usize,
-    columns: Vec<(&'static str, Cell, usize)>,
-}
-
-impl Layout {
-    /// The widest choice of columns that fits beside the names.
-    fn of(unit: Unit, rows: &[Row], width: usize) -> Self {
-        const CHOICES: [&[(&str, Cell)]; 3] = [
-            &[QUANTITY, BASE, NEW, CHANGE, IMPROVEMENT, INTERVAL, P],
-            &[QUANTITY, BASE, NEW, CHANGE, IMPROVEMENT, P],
-            &[QUANTITY, CHANGE, IMPROVEMENT, P],
-        ];
-        let least = title(unit).len();
-        let lengths = rows
-            .iter()
-            .map(|row| INDENT.len() + plain(&row.id).chars().count() + row.mark.len());
-        let name = lengths
-            .filter(|length| *length <= LONGEST_NAME)
-            .max()
-            .unwrap_or(0)
-            .max(least);
-        let measured = |choice: &[(&'static str, Cell)]| {
-            let is_needed = |title: &str, cell: &Cell| {
-                // The quantity is left out if it is the median in all rows.
-                let default = if title == QUANTITY.0 {
-                    Quantity::P50.name()
-                } else {
-                    UNAVAILABLE
-                };
-                rows.iter().any(|row| cell(row) != default)
-            };
-            let columns = choice.iter().filter(|(title, cell)| is_needed(title, cell));
-            let columns = columns.map(|(title, cell)| {
-                let cells = rows.iter().map(|row| cell(row).chars().count());
-                (*title, *cell, cells.max().unwrap_or(0).max(title.len()))
-            });
-            columns.collect::<Vec<_>>()
-        };
-        let total = |columns: &[(&str, Cell, usize)]| -> usize {
-            columns.iter().map(|(_, _, width)| GAP + width).sum()
-        };
-        let mut choices = CHOICES.into_iter().map(measured);
-        let fewest = choices.next_back().expect("there are choices");
-        let columns = choices
-            .find(|columns| least + total(columns) <= width)
-            .unwrap_or(fewest);
-        // Longer names get a line above their figures.
-        let room = width.saturating_sub(total(&columns)).max(least);
-        Layout {
-            unit,
-            name: name.min(room),
-            columns,
-        }
-    }
-
-    fn write(&self, out: &mut String, rows: &[Row], style: Style) {
-        let mut head = format!("{:<1$}", title(self.unit), self.name);
-        for (title, _, width) in &self.columns {
-            let _ = write!(head, "{:GAP$}{title:>width$}", "");
-        }
-        out.push_str(&style.paint(Ink::Bold, &head));
-        out.push('\n');
-        for ((verdict, label), rows) in grouped(rows, |row| (row.verdict, row.label.clone())) {
-            let ink = match verdict {
-                Verdict::Regressed => Ink::Red,
-                _ => Ink::Bold,
-            };
-            out.push_str(&style.paint(ink, &label));
-            out.push('\n');
-            for row in rows {
-                self.write_row(out, row, style);
-            }
-        }
-    }
-
-    fn write_row(&self, out: &mut String, row: &Row, style: Style) {
-        let name = format!("{INDENT}{}{}", plain(&row.id), row.mark);
-        let mut line = format!("{name:<0$}", self.name);
-        if name.chars().count() > self.name {
-            out.push_str(&name);
-            out.push('\n');
-            line = " ".repeat(self.name);
-        }
-        for (_, cell, width) in &self.columns {
-            let text = cell(row);
-            let cell = format!("{:GAP$}{text:>width$}", "");
-            line.push_str(&if text == UNAVAILABLE {
-                style.paint(Ink::Dim, &cell)
-            } else {
-                cell
-            });
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
-        if let Some(why) = &row.why {
-            paragraph(out, &INDENT.repeat(2), &plain(why), style.width());
-        }
     }
 }

@@ -82,26 +82,20 @@ pub fn sentences(of: &Disturbance) -> String {
     )
 }
 
-/// What else happened more often on one side of a comparison, as a sentence; `None` if nothing did.
+/// What else happened more often on one side of a comparison, as a phrase each.
 #[must_use]
-pub fn contrast(contrasts: &[Contrast]) -> Option<String> {
-    let texts = contrasts.iter().map(|one| {
+pub fn contrasts(contrasts: &[Contrast]) -> Vec<String> {
+    let text = |one: &Contrast| {
         let per_second = |rate: f64| match one.suspect.measure {
             Measure::Events if rate < 10.0 => times(rate),
             measure => value(measure, rate),
         };
         format!(
-            "{} in the base and {} in the new run {}",
+            "{} per second: {} in the base, {} in the new run",
+            noun(one.suspect),
             per_second(one.base),
-            per_second(one.new),
-            noun(one.suspect)
+            per_second(one.new)
         )
-    });
-    let texts: Vec<String> = texts.collect();
-    (!texts.is_empty()).then(|| {
-        format!(
-            "What else the machine did differs, per second: {}.",
-            texts.join("; ")
-        )
-    })
+    };
+    contrasts.iter().map(text).collect()
 }

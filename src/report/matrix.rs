@@ -9,13 +9,15 @@ use super::problems::{damage, problems, tally, write_problem, Problem};
 use super::provenance::{self, Provenance, TARGET};
 use super::row::{idiom_legend, time_unit, title, Row as Figures, UNAVAILABLE};
 use super::style::{
-    name, padded_label, painted_lines, with_dim_label, write_labelled, write_object, Ink, Style,
+    label, padded_label, painted_lines, with_dim_label, write_labelled, write_object, Ink, Style,
     GAP, INDENT, LONGEST_NAME,
 };
+use super::table::left_out_text;
 use super::{grouped, object};
 use crate::base::number::{self, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
-use crate::judge::matrix::{Cell, Column, Difference, Matrix, Mean, Row};
+use crate::judge::matrix::{Cell, Column, Difference, Matrix, MatrixKey, Mean, Row};
+use crate::judge::ranking::Ranking;
 use crate::judge::summary::Status;
 use crate::judge::why::{self, Unknown};
 use crate::stream::run::Unit;
@@ -35,18 +37,29 @@ const LONGEST_COLUMN: usize = 32;
 /// value in any column, the metrics without a value and why, and the tally of each column.
 #[must_use]
 pub fn table(columns: &[Column], style: &Style) -> String {
+    table_of(columns, &Ranking::default(), style)
+}
+
+/// Like [`table`], with the rows in this order.
+#[must_use]
+pub fn table_of(columns: &[Column], ranking: &Ranking<MatrixKey>, style: &Style) -> String {
     let matrix = Matrix::of(columns);
     let names: Vec<String> = columns.iter().map(|column| plain(&column.name)).collect();
     let mut out = String::new();
     for line in header(columns) {
         write_header(&mut out, &line, &names, *style);
     }
-    let rows: Vec<&Row> = matrix.rows.iter().filter(|row| row.is_measured()).collect();
+    let measured = matrix.rows.iter().filter(|row| row.is_measured());
+    let (rows, left_out) = ranking.of(measured);
     if !rows.is_empty() {
-        let layout = Layout::of(&matrix, &rows, &names, style.width());
+        let by_object = ranking.key.is_none();
+        let layout = Layout::of(&matrix, &rows, &names, by_object, style.width());
         for block in layout.blocks(style.width()) {
             out.push('\n');
             layout.write(&mut out, &block, &rows, *style);
+        }
+        if left_out > 0 {
+            out.push_str(&left_out_text(left_out));
         }
         let mut lines = String::new();
         let text = legend(&matrix, &names).join("; ") + ".";
@@ -516,10 +529,12 @@ struct Layout {
     title: &'static str,
     name: usize,
     spans: Vec<Span>,
+    /// Whether rows stand below the name of their object. Sorted rows have their whole ids.
+    by_object: bool,
 }
 
 impl Layout {
-    fn of(matrix: &Matrix, rows: &[&Row], names: &[String], width: usize) -> Self {
+    fn of(matrix: &Matrix, rows: &[&Row], names: &[String], by_object: bool, width: usize) -> Self {
         let units = Units::of(matrix);
         let shown: Vec<Vec<Shown>> = rows.iter().map(|row| Shown::all(row, units)).collect();
         let spans: Vec<Span> = names
@@ -533,7 +548,7 @@ impl Layout {
         let title = units.title();
         let longest = rows
             .iter()
-            .map(|row| name(&row.id, row.is_idiom()).chars().count())
+            .map(|row| label(&row.id, row.is_idiom(), by_object).chars().count())
             .filter(|length| *length <= LONGEST_NAME)
             .max()
             .unwrap_or(0)
@@ -545,6 +560,7 @@ impl Layout {
             title,
             name: longest.min(width.saturating_sub(least)).max(title.len()),
             spans,
+            by_object,
         }
     }
 
@@ -577,10 +593,17 @@ impl Layout {
         };
         let places = rows.iter().copied().enumerate();
         let places: Vec<(usize, &Row)> = places.filter(|(_, row)| measured(row)).collect();
-        for (object, rows) in grouped(&places, |(_, row)| object(&row.id).to_owned()) {
+        let heading = |(_, row): &(usize, &Row)| {
+            if self.by_object {
+                object(&row.id).to_owned()
+            } else {
+                String::new()
+            }
+        };
+        for (object, rows) in grouped(&places, heading) {
             write_object(out, &object, style);
             for (at, row) in rows {
-                let name = name(&row.id, row.is_idiom());
+                let name = label(&row.id, row.is_idiom(), self.by_object);
                 let mut line = format!("{name:<0$}", self.name);
                 if name.chars().count() > self.name {
                     out.push_str(&name);

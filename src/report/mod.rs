@@ -25,6 +25,7 @@ pub mod runs;
 pub mod style;
 pub mod table;
 pub mod tree;
+pub mod verdicts;
 pub mod why;
 
 /// The object that a metric belongs to: its id up to the first dot, or, for names of other tools,

@@ -175,6 +175,7 @@ fn remarks(plan: &Plan) -> Vec<Remark> {
     for (kind, noted) in [("exact", exact), ("not planned", unknown)] {
         for (text, of) in grouped(&noted, |(text, _)| text.clone()) {
             remarks.push(Remark {
+                verdict: None,
                 head: format!("{} {kind}", of.len()),
                 text,
                 ids: of.iter().map(|(_, id)| (*id).to_owned()).collect(),

@@ -10,7 +10,7 @@ use crate::base::text::{paragraph, plain};
 pub enum Colour {
     /// Plain text.
     Never,
-    /// ANSI escape sequences: bold, dim, red.
+    /// ANSI escape sequences: bold, dim, green, red.
     Always,
 }
 
@@ -48,6 +48,7 @@ pub(super) const INDENT: &str = "  ";
 pub(super) enum Ink {
     Bold,
     Dim,
+    Green,
     Red,
 }
 
@@ -61,6 +62,7 @@ impl Style {
             (Colour::Never, _) => return text.to_owned(),
             (Colour::Always, Ink::Bold) => "1",
             (Colour::Always, Ink::Dim) => "2",
+            (Colour::Always, Ink::Green) => "32",
             (Colour::Always, Ink::Red) => "31",
         };
         format!("\x1b[{code}m{text}\x1b[0m")
@@ -117,6 +119,14 @@ pub(super) fn name(id: &str, idiom: bool) -> String {
     let short = id.split_once(['.', '/']).map_or(id, |(_, rest)| rest);
     let mark = if idiom { IDIOM } else { "" };
     format!("{INDENT}{}{mark}", plain(short))
+}
+
+/// How a row is called: below its object by the rest of its id, else by its whole id.
+pub(super) fn label(id: &str, idiom: bool, by_object: bool) -> String {
+    if by_object {
+        return name(id, idiom);
+    }
+    plain(id) + if idiom { IDIOM } else { "" }
 }
 
 /// A bar of at least one character. It is `room` characters long for `most` samples.

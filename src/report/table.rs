@@ -8,9 +8,9 @@ use std::str::FromStr;
 use super::interference::sentences;
 use super::problems::{copies, damage, problems, tally, write_problem};
 use super::provenance;
-use super::row::{idiom_legend, title, Row, IDIOM, OF_A_BATCH, UNAVAILABLE};
+use super::row::{idiom_legend, title, Row, OF_A_BATCH, UNAVAILABLE};
 use super::style::{
-    name, painted_lines, write_labelled, write_object, Ink, Style, GAP, INDENT, LONGEST_NAME,
+    label, painted_lines, write_labelled, write_object, Ink, Style, GAP, INDENT, LONGEST_NAME,
 };
 use super::{grouped, object};
 use crate::base::number::plural;
@@ -249,7 +249,7 @@ impl Layout {
         let by_object = ranking.key.is_none();
         let name = rows
             .iter()
-            .map(|row| label(row, by_object).chars().count())
+            .map(|row| label(&row.id, row.idiom, by_object).chars().count())
             .filter(|length| *length <= LONGEST_NAME)
             .max()
             .unwrap_or(0)
@@ -310,7 +310,7 @@ impl Layout {
 
     fn write_row(&self, out: &mut String, row: &Row, style: Style) {
         paragraph(out, INDENT, &plain(&row.title), style.width());
-        let name = label(row, self.by_object);
+        let name = label(&row.id, row.idiom, self.by_object);
         let mut line = format!("{name:<0$}", self.name);
         if name.chars().count() > self.name {
             out.push_str(&name);
@@ -379,15 +379,6 @@ impl Layout {
         let mut legend = String::new();
         paragraph(&mut legend, "", &(parts.join("; ") + "."), style.width());
         legend
-    }
-}
-
-/// How a row is called: by what follows its object, or by its whole id.
-fn label(row: &Row, by_object: bool) -> String {
-    if by_object {
-        name(&row.id, row.idiom)
-    } else {
-        format!("{}{}", plain(&row.id), if row.idiom { IDIOM } else { "" })
     }
 }
 

@@ -47,11 +47,12 @@ impl Comparer<'_> {
         };
         let (in_base, in_new) = (by_id(base), by_id(new));
         let mut pending = Vec::new();
-        for metric in &base.metrics {
+        let selected = |metric: &&MetricFigures| self.options.selection.selects(&metric.id);
+        for metric in base.metrics.iter().filter(selected) {
             let new = in_new.get(&metric.id).map(|at| &new.metrics[*at]);
             pending.extend(self.pending_metric(Some(metric), new));
         }
-        for metric in &new.metrics {
+        for metric in new.metrics.iter().filter(selected) {
             if !in_base.contains_key(&metric.id) {
                 pending.extend(self.pending_metric(None, Some(metric)));
             }

@@ -6,6 +6,7 @@
 //! out. `doc/method.md`, section "Comparing", describes the method and its limits.
 
 mod families;
+mod key;
 mod metric;
 mod quantity_test;
 mod sessions;
@@ -20,14 +21,17 @@ use crate::judge::floors::Floors;
 use crate::judge::interference::{contrasts, Contrast};
 use crate::judge::pairing::Pair;
 use crate::judge::quantity::{Margins, Quantity, MEDIANS_LEVEL};
-use crate::statistics::distributions;
+use crate::judge::summary::Status;
 use crate::statistics::permutation::least_p;
+use crate::statistics::{distributions, means};
+use crate::stream::filter::Selection;
 use crate::stream::run::Run;
 
 use families::{Comparer, PendingMetric};
 use quantity_test::{detectable_change, Spread};
 use sessions::{Clocks, Sessions};
 
+pub use key::CompareKey;
 pub use metric::{Basis, Compared, Judged, PublishedName, Scope, Side, Verdict};
 pub use quantity_test::POWER;
 pub use sessions::Speed;
@@ -54,6 +58,8 @@ pub struct Options {
     pub conditions: Conditions,
     /// The quantities to judge for each metric, in the order of [`Quantity::ALL`]; not empty.
     pub quantities: Vec<Quantity>,
+    /// The metrics to compare. The others do not count, not even in the size of the families.
+    pub selection: Selection,
 }
 
 impl Default for Options {
@@ -62,8 +68,20 @@ impl Default for Options {
             margins: Margins::default(),
             conditions: Conditions::default(),
             quantities: Quantity::ALL.to_vec(),
+            selection: Selection::default(),
         }
     }
+}
+
+/// The geometric mean of the changes of many medians.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeanChange {
+    /// The ratio new / base.
+    pub ratio: f64,
+    /// The same in readings of the clock; `None` if a metric has no such ratio.
+    pub readings: Option<f64>,
+    /// The number of metrics.
+    pub metrics: usize,
 }
 
 /// The smallest changes that a comparison can detect with the probability [`POWER`], over the
@@ -111,6 +129,10 @@ pub struct Comparison {
     pub without_clock: [usize; 2],
     /// Sentences that published figures add to the report.
     pub published: Vec<String>,
+    /// The metrics that were to be compared.
+    pub selection: Selection,
+    /// How many metrics with a value were not.
+    pub unselected: usize,
     /// How much each metric varies between sessions; [`Comparison::replicates_to_find`] uses it.
     spreads: Vec<Spread>,
 }
@@ -164,6 +186,12 @@ impl Comparison {
         for metric in &mut metrics {
             metric.find_out_where(runs);
         }
+        let measured = figures.iter().flat_map(|side| &side.metrics);
+        let measured = measured.filter(|metric| metric.status == Status::Ok);
+        let unselected: BTreeSet<&String> = measured
+            .map(|metric| &metric.id)
+            .filter(|id| !options.selection.selects(id))
+            .collect();
         let ids = figures.map(|side| side.metrics.iter().map(|metric| &metric.id).collect());
         let [base_ids, new_ids]: [BTreeSet<&String>; 2] = ids;
         Comparison {
@@ -185,6 +213,8 @@ impl Comparison {
             speed: sessions.speed(&clocks, options.margins.of(Quantity::P50)),
             without_clock: sessions.left_out,
             published: Vec::new(),
+            selection: options.selection.clone(),
+            unselected: unselected.len(),
             spreads,
         }
     }
@@ -215,6 +245,22 @@ impl Comparison {
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         self.metrics.iter().filter(|m| m.verdict == verdict).count()
+    }
+
+    /// The geometric mean of the changes of all medians; `None` if none has a ratio.
+    #[must_use]
+    pub fn mean_change(&self) -> Option<MeanChange> {
+        let compared = self.metrics.iter().filter(|m| m.basis != Basis::Speed);
+        let medians = compared.filter_map(|m| m.judgement_of(Quantity::P50));
+        let (ratios, readings): (Vec<f64>, Vec<Option<f64>>) = medians
+            .filter_map(|one| Some((one.ratio?, one.readings.map(|(ratio, _)| ratio))))
+            .unzip();
+        let readings: Option<Vec<f64>> = readings.into_iter().collect();
+        Some(MeanChange {
+            ratio: means::geometric_mean(&ratios)?,
+            readings: readings.and_then(|ratios| means::geometric_mean(&ratios)),
+            metrics: ratios.len(),
+        })
     }
 
     /// Whether no metric was compared.
