@@ -71,15 +71,16 @@ impl Lessons {
 }
 
 /// When something is learnt anew: as soon as a segment can be judged, and again when it has grown by
-/// a third.
+/// a third, later when it has doubled.
 fn moments(segments: &Segments, runs: usize) -> Vec<usize> {
+    const LATER: usize = 60;
     let mut moments = Vec::new();
     for (at, start) in segments.starts.iter().enumerate() {
         let end = segments.starts.get(at + 1).map_or(runs, |next| *next);
         let mut length = RUNS_NEEDED - 1;
         while start + length < end {
             moments.push(start + length);
-            length += length / 3;
+            length += if length < LATER { length / 3 } else { length };
         }
     }
     moments
