@@ -6,7 +6,7 @@
 use clap::Args;
 
 use super::arguments::{spec, Format, Printed, ON, ON_LONG};
-use super::output::{print, style};
+use super::output::{page, print, style};
 use super::target::read_catalog;
 use super::{
     coverage, exit, interrupt, is_selected, reference as published, verify_filters, Failure,
@@ -74,7 +74,10 @@ pub(super) fn list(arguments: &Arguments) -> Outcome {
             catalog::markdown(&entries, &catalog::elsewhere(&counterparts, &catalog.port))
         }
     };
-    print(text.as_bytes())
+    match arguments.printed.format() {
+        Format::Table => page(&text),
+        _ => print(text.as_bytes()),
+    }
 }
 
 /// Parses the name of published results.

@@ -2,7 +2,7 @@
 
 //! The command `run`: measures a target, saves the run and shows it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::{ArgGroup, Args};
@@ -11,21 +11,27 @@ use super::arguments::{
     seconds, spec, Conditions, Effort, Format, Printed, RunFormat, Table, ON, ON_LONG,
 };
 use super::input::report_interrupted_runs;
-use super::output::{eprint, formatted, print, style};
+use super::output::{eprint, formatted, page, print, style};
 use super::saving::{Destination, MeasuredRun, Saving};
 use super::target::{
     self, lock_machine, measured_cpus, open, resolve, Kind, OpenOptions, OpenTarget, ResolvedTarget,
 };
 use super::{budget, exit, interrupt, is_selected, verify_filters, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
+use crate::base::number::plural;
+use crate::base::text::{plain, shell_word};
 use crate::files::store;
+use crate::judge::highlights;
+use crate::judge::ranking::Ranking;
 use crate::judge::summary::summarise;
+use crate::judge::warnings::warnings;
 use crate::machine::counters::{Detail, Observed};
 use crate::machine::cpus::MeasuredCpus;
 use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{self, Catalog, Measurement, Plan, Recording, Work};
 use crate::report;
-use crate::report::table::View;
+use crate::report::table::{self, View};
+use crate::stream::counted::Counted;
 use crate::stream::filter;
 use crate::stream::run::{Fact, Run, Unit, FILTERS};
 use crate::target::spec::Spec;
@@ -80,6 +86,10 @@ pub struct Arguments {
     /// The table.
     #[command(flatten)]
     pub table: Table,
+
+    /// Show all metrics, not only the headlines and the worst tails of many
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
 
     /// Seconds of silence after which the agent counts as hung
     #[arg(long, value_name = "S", value_parser = seconds, hide = true)]
@@ -136,7 +146,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let shown = selected(&made, &arguments.filters);
     let view = View {
         columns: arguments.table.columns.clone(),
-        ..View::default()
+        ranking: Ranking {
+            all: arguments.all,
+            ..Ranking::default()
+        },
+        filtered: !arguments.filters.is_empty(),
     };
     let text = match (&judgement, arguments.printed.format()) {
         (Ok(Some(judgement)), format) => budget::formatted_with(&shown, judgement, format, &view),
@@ -145,14 +159,19 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         }
         (_, format) => formatted(&shown, format, &view),
     };
+    let is_table = matches!(arguments.printed.format(), RunFormat::Own(Format::Table));
     if let Ok(text) = &text {
         match arguments.destination() {
             Destination::StandardOutput => eprint(text),
+            _ if is_table => drop(page(text)?),
             _ => drop(print(text.as_bytes())?),
         }
     }
     if let Some(path) = &made.path {
         eprintln!("saved: {}", path.display());
+        if is_table && !arguments.check {
+            report_next_commands(path, &shown, &view);
+        }
     }
     // If saving failed, the user already knows which file is left.
     if !made.is_lost {
@@ -169,6 +188,31 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         made.exit_status(),
         judgement.as_ref(),
     ))
+}
+
+/// Says which commands show more of a run that was saved in this file.
+fn report_next_commands(path: &Path, run: &Run, view: &View) {
+    let file = shell_word(&plain(&path.display().to_string()));
+    let summaries = summarise(run);
+    let mut commands = Vec::new();
+    let left_out = table::left_out(run, view);
+    if left_out > 0 {
+        let more = plural(left_out as u64, "more metric");
+        commands.push((format!("kernmark show {file} --all"), more));
+    }
+    if let Some(tail) = highlights::worst_tails(&summaries).first() {
+        let id = shell_word(&plain(&tail.of.id));
+        let command = format!("kernmark show {file} --metric {id}");
+        commands.push((command, "the distribution of one metric".to_owned()));
+    }
+    if !warnings(run, None).is_empty() {
+        let what = "what to do about the warnings".to_owned();
+        commands.push(("kernmark doctor".to_owned(), what));
+    }
+    for (at, (command, what)) in commands.iter().enumerate() {
+        let label = if at == 0 { "next:" } else { "" };
+        eprintln!("{label:<6} {command}   # {what}");
+    }
 }
 
 impl Arguments {
@@ -245,6 +289,10 @@ pub(super) fn measure_target(
     let mut saving = Saving::begin(&arguments.destination(), &name, prepared.plan.seed)?;
     let mut facts = prepared.facts(arguments, started);
     facts.extend(observed.processes);
+    if prepared.target.meter.is_some() && !arguments.check {
+        progress.clear();
+        report_warnings(&facts, &observed.counted, prepared.cpus);
+    }
     let mut recording = Recording::new(&facts, saving.out());
     recording.before(&observed.counted);
     let measurement = prepared.measurement(&arguments.filters, &mut recording);
@@ -261,13 +309,28 @@ pub(super) fn measure_target(
     saving.conclude(finished, measured, prepared.orders())
 }
 
+/// Says before measuring what will spoil the numbers.
+fn report_warnings(facts: &[Fact], before: &[Counted], cpus: Option<MeasuredCpus>) {
+    let planned = Run {
+        host: facts.to_vec(),
+        before: before.to_vec(),
+        ..Run::default()
+    };
+    for warning in warnings(&planned, cpus) {
+        let sentence = report::warnings::sentence(&warning);
+        eprintln!("kernmark: warning: {}", plain(&sentence));
+    }
+}
+
 /// An open target, and what to measure on it.
 pub(super) struct Prepared<'a> {
     pub target: OpenTarget<'a>,
     pub plan: Plan,
     /// `None` if the target takes no orders.
     pub catalog: Option<Catalog>,
-    /// Where the measured CPUs lie.
+    /// The CPUs that are measured, if this tool chooses them.
+    cpus: Option<MeasuredCpus>,
+    /// Where they lie.
     cpu_facts: Vec<Fact>,
 }
 
@@ -307,6 +370,7 @@ pub(super) fn prepare<'a>(
         target,
         plan,
         catalog,
+        cpus,
         cpu_facts: cpu_facts.unwrap_or_default(),
     }))
 }

@@ -62,6 +62,7 @@ impl Arguments {
         View {
             columns: self.table.columns.clone(),
             ranking: self.selection.ranking(),
+            filtered: self.selection.metrics() != filter::Selection::default(),
         }
     }
 }

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::arguments::{Choice, Printed};
-use super::output::print;
+use super::output::{page, print};
 use super::{exit, interrupt, Failure, Outcome};
 use crate::base::text::plain;
 use crate::target::described::{find, names, unusable_boards};
@@ -113,7 +113,10 @@ pub(super) fn targets(arguments: &Arguments) -> Outcome {
             text.map_err(|error| Failure::Failed(error.to_string()))? + "\n"
         }
     };
-    print(text.as_bytes())?;
+    match arguments.printed.format() {
+        TargetsFormat::Table => page(&text)?,
+        TargetsFormat::Json => print(text.as_bytes())?,
+    };
     Ok(status)
 }
 

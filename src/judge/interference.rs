@@ -183,7 +183,7 @@ fn outliers(values: &BySession, times: f64, least: f64) -> impl Iterator<Item = 
 }
 
 /// A count of a session, of its measured CPU or of the machine.
-fn count(session: &Session, name: &str) -> Option<u64> {
+pub(super) fn count(session: &Session, name: &str) -> Option<u64> {
     let measured = session.during.iter().find(|one| one.cpu.is_some());
     let machine = session.during.iter().find(|one| one.cpu.is_none());
     let mut counted = [measured, machine].into_iter().flatten();

@@ -24,8 +24,10 @@ pub mod row;
 pub mod runs;
 pub mod style;
 pub mod table;
+pub mod tails;
 pub mod tree;
 pub mod verdicts;
+pub mod warnings;
 pub mod why;
 
 /// The object that a metric belongs to: its id up to the first dot, or, for names of other tools,

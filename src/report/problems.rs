@@ -126,6 +126,35 @@ pub fn tally(summaries: &[Summary]) -> String {
     text
 }
 
+/// How many reasons for skipping are named where metrics are only counted.
+const NAMED: usize = 4;
+
+/// Writes how many metrics were skipped for which reason, without their ids; nothing if none was.
+pub(super) fn write_skipped(out: &mut String, problems: &[Problem], style: Style) {
+    let skipped = problems.iter().filter(|one| one.status == Status::Skipped);
+    let mut counts: Vec<(usize, String)> = skipped
+        .map(|one| (one.metrics.len(), plain(&one.reason)))
+        .collect();
+    let total: usize = counts.iter().map(|(count, _)| count).sum();
+    if total == 0 {
+        return;
+    }
+    counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    if counts.len() > NAMED + 1 {
+        let others = counts.split_off(NAMED);
+        let count = others.iter().map(|(count, _)| count).sum();
+        counts.push((count, format!("for {} other reasons", others.len())));
+    }
+    let head = format!("{total} skipped");
+    out.push_str(&style.paint(Ink::Bold, &head));
+    out.push('\n');
+    let width = counts[0].0.to_string().len().max(2);
+    for (count, reason) in counts {
+        let first = format!("{INDENT}{count:>width$}{INDENT}");
+        paragraph(out, &first, &reason, style.width());
+    }
+}
+
 /// Writes a problem: its status, its place (` in canaries` or empty, safe to show), the reason and
 /// the ids.
 pub(super) fn write_problem(out: &mut String, problem: &Problem, place: &str, style: Style) {

@@ -5,7 +5,7 @@
 use crate::base::number::{self, Place, TimeUnit};
 use crate::judge::quantity::Quantity;
 use crate::judge::summary::{Status, Summary};
-use crate::stream::run::{Statistic, Unit};
+use crate::stream::run::{Entry, Statistic, Unit};
 
 /// The content of a cell without a value.
 pub const UNAVAILABLE: &str = "-";
@@ -13,6 +13,8 @@ pub const UNAVAILABLE: &str = "-";
 pub const OF_A_BATCH: &str = "*";
 /// The mark after the id of an idiom.
 pub const IDIOM: &str = " ^";
+/// The mark after the id of a metric that needs the second CPU, if that was busy.
+pub const SECOND_CPU: &str = " !";
 /// Why a metric is an idiom.
 pub const NO_OBJECT: &str =
     "the kernel lacks this object, so the agent builds it from other primitives";
@@ -42,6 +44,8 @@ pub struct Row {
     pub title: String,
     /// Whether the metric is an idiom.
     pub idiom: bool,
+    /// Whether its case needs a second CPU.
+    pub needs_two_cpus: bool,
     /// The unit of the samples.
     pub unit: Unit,
     /// The statistic in `median`.
@@ -116,6 +120,7 @@ impl Row {
                 .as_ref()
                 .map_or_else(String::new, |entry| entry.title.clone()),
             idiom: summary.entry.as_ref().is_some_and(|entry| entry.idiom),
+            needs_two_cpus: summary.entry.as_ref().is_some_and(Entry::needs_two_cpus),
             unit: summary.unit,
             statistic: summary.statistic,
             median: match time_unit.filter(|_| summary.unit == Unit::Cycles) {

@@ -10,7 +10,7 @@ use crate::base::text::{paragraph, plain};
 pub enum Colour {
     /// Plain text.
     Never,
-    /// ANSI escape sequences: bold, dim, green, red.
+    /// ANSI escape sequences: bold, dim, green, red, yellow.
     Always,
 }
 
@@ -50,6 +50,7 @@ pub(super) enum Ink {
     Dim,
     Green,
     Red,
+    Yellow,
 }
 
 impl Style {
@@ -64,6 +65,7 @@ impl Style {
             (Colour::Always, Ink::Dim) => "2",
             (Colour::Always, Ink::Green) => "32",
             (Colour::Always, Ink::Red) => "31",
+            (Colour::Always, Ink::Yellow) => "33",
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }
@@ -88,14 +90,27 @@ pub(super) fn padded_label(label: &str) -> String {
 
 /// Header lines that begin with a label, with that label dimmed.
 pub(super) fn with_dim_label(lines: &str, style: Style) -> String {
+    with_label_in(Ink::Dim, lines, style)
+}
+
+fn with_label_in(ink: Ink, lines: &str, style: Style) -> String {
     match lines.split_at_checked(LABEL_WIDTH) {
-        Some((label, rest)) => style.paint(Ink::Dim, label) + rest,
+        Some((label, rest)) => style.paint(ink, label) + rest,
         None => lines.to_owned(),
     }
 }
 
 /// Writes a header line: a label and a text, which need not be safe to show.
 pub(super) fn write_labelled(out: &mut String, label: &str, text: &str, style: Style) {
+    write_labelled_in(Ink::Dim, out, label, text, style);
+}
+
+/// Writes a warning, which need not be safe to show, as a header line.
+pub(super) fn write_warning(out: &mut String, text: &str, style: Style) {
+    write_labelled_in(Ink::Yellow, out, "warning", text, style);
+}
+
+fn write_labelled_in(ink: Ink, out: &mut String, label: &str, text: &str, style: Style) {
     let mut lines = String::new();
     paragraph(
         &mut lines,
@@ -103,7 +118,7 @@ pub(super) fn write_labelled(out: &mut String, label: &str, text: &str, style: S
         &plain(text),
         style.width(),
     );
-    out.push_str(&with_dim_label(&lines, style));
+    out.push_str(&with_label_in(ink, &lines, style));
 }
 
 /// Writes the heading above the metrics of an object, unless the object has no name.

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The table of a run: a row for each metric that has a value, then the metrics without one.
+//! The table of a run: what spoils its numbers, a row for each metric that has a value, then the
+//! metrics without one. Of a run with many metrics it shows the headlines and the worst tails.
 
 use std::fmt::Write;
 use std::str::FromStr;
 
 use super::interference::sentences;
-use super::problems::{copies, damage, problems, tally, write_problem};
-use super::provenance;
-use super::row::{idiom_legend, title, Row, OF_A_BATCH, UNAVAILABLE};
+use super::problems::{copies, damage, problems, tally, write_problem, write_skipped, Problem};
+use super::row::{idiom_legend, title, Row, OF_A_BATCH, SECOND_CPU, UNAVAILABLE};
 use super::style::{
-    label, painted_lines, write_labelled, write_object, Ink, Style, GAP, INDENT, LONGEST_NAME,
+    label, painted_lines, write_labelled, write_object, write_warning, Ink, Style, GAP, INDENT,
+    LONGEST_NAME,
 };
-use super::{grouped, object};
+use super::{grouped, object, provenance, tails, warnings};
 use crate::base::number::plural;
 use crate::base::text::{paragraph, plain};
+use crate::judge::highlights;
 use crate::judge::interference::disturbances;
 use crate::judge::ranking::{Ranking, RunKey};
 use crate::judge::summary::{summarise, Status, Summary};
-use crate::stream::run::{Run, Statistic, Unit};
+use crate::judge::warnings::{second_cpu_was_busy, warnings as warnings_about};
+use crate::stream::run::{Fact, Run, Statistic, Unit, FILTERS};
 
-/// A run as a table: what was measured, a row for each metric with a value, the metrics without a
-/// value and why, and the tally.
+/// A run as a table: what was measured, what spoils the numbers, a row for each metric with a value,
+/// the metrics without a value and why, and the tally. Of many metrics, those to look at first.
 #[must_use]
 pub fn table(run: &Run, style: &Style) -> String {
     table_of(run, &View::default(), style)
@@ -34,24 +37,64 @@ pub struct View {
     pub columns: Vec<Column>,
     /// The order of the rows, and how many there are.
     pub ranking: Ranking<RunKey>,
+    /// Whether the user chose metrics. Then all that are left are shown.
+    pub filtered: bool,
+}
+
+impl View {
+    /// The headline metrics, if the view shows only these of a run.
+    fn headlines<'a>(&self, run: &Run, summaries: &'a [Summary]) -> Option<Vec<&'a Summary>> {
+        let Ranking { key, top, all } = self.ranking;
+        let is_chosen = self.filtered || all || key.is_some() || top.is_some();
+        if is_chosen || Fact::value_in(&run.host, FILTERS).is_some() {
+            return None;
+        }
+        highlights::headlines(summaries)
+    }
+}
+
+/// How many metrics with a value the table of a run leaves out.
+#[must_use]
+pub fn left_out(run: &Run, view: &View) -> usize {
+    let summaries = summarise(run);
+    let measured = summaries.iter().filter(|one| one.status == Status::Ok);
+    let headlines = view.headlines(run, &summaries);
+    headlines.map_or(0, |headlines| measured.count() - headlines.len())
 }
 
 /// Like [`table`], of what the view shows.
 #[must_use]
 pub fn table_of(run: &Run, view: &View, style: &Style) -> String {
     let summaries = summarise(run);
-    let measured = summaries.iter().filter(|one| one.status == Status::Ok);
-    let (shown, left_out) = view.ranking.of(measured);
+    let measured = || summaries.iter().filter(|one| one.status == Status::Ok);
+    let headlines = view.headlines(run, &summaries);
+    let is_choice = headlines.is_some();
+    let (shown, left_out) = match headlines {
+        Some(headlines) => (headlines, 0),
+        None => view.ranking.of(measured()),
+    };
     let rows: Vec<Row> = shown.into_iter().filter_map(Row::of).collect();
+    let warnings = warnings_about(run, None);
+    let names = Names {
+        by_object: view.ranking.key.is_none() && !is_choice,
+        mark_second_cpu: second_cpu_was_busy(&warnings),
+    };
     let mut out = String::new();
     write_header(&mut out, run, &summaries, *style);
+    for warning in &warnings {
+        write_warning(&mut out, &warnings::sentence(warning), *style);
+    }
     for ((unit, statistic), rows) in grouped(&rows, |row| (row.unit, row.statistic)) {
         out.push('\n');
-        Layout::of(unit, statistic, &rows, view, style.width()).write(&mut out, &rows, *style);
+        let layout = Layout::of(unit, statistic, &rows, &view.columns, names, style.width());
+        layout.write(&mut out, &rows, *style);
     }
     if left_out > 0 {
         out.push('\n');
         out.push_str(&left_out_text(left_out));
+    }
+    if is_choice {
+        tails::write(&mut out, &highlights::worst_tails(&summaries), *style);
     }
     for disturbance in disturbances(run) {
         out.push('\n');
@@ -62,7 +105,14 @@ pub fn table_of(run: &Run, view: &View, style: &Style) -> String {
             style.width(),
         );
     }
-    for problem in problems(&summaries) {
+    let (counted, listed): (Vec<Problem>, Vec<Problem>) = problems(&summaries)
+        .into_iter()
+        .partition(|problem| is_choice && problem.status == Status::Skipped);
+    if !counted.is_empty() {
+        out.push('\n');
+        write_skipped(&mut out, &counted, *style);
+    }
+    for problem in listed {
         out.push('\n');
         write_problem(&mut out, &problem, "", *style);
     }
@@ -73,8 +123,12 @@ pub fn table_of(run: &Run, view: &View, style: &Style) -> String {
         out.push_str(&painted_lines(*style, Ink::Red, &text));
     }
     out.push('\n');
-    out.push_str(&tally(&summaries));
-    out.push('\n');
+    let mut last = tally(&summaries);
+    if is_choice {
+        let all = measured().count();
+        let _ = write!(last, "; {} of {all} shown, --all shows all", rows.len());
+    }
+    paragraph(&mut out, "", &last, style.width());
     out
 }
 
@@ -206,6 +260,31 @@ enum Marks {
     Some,
 }
 
+/// How rows are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Names {
+    /// Whether rows stand below the name of their object. Otherwise they have their whole ids.
+    by_object: bool,
+    /// Whether metrics that need a second CPU have a mark, because it was busy.
+    mark_second_cpu: bool,
+}
+
+impl Names {
+    /// The name of a row, with its marks.
+    fn of(self, row: &Row) -> String {
+        let mut text = label(&row.id, row.idiom, self.by_object);
+        if self.marks(row) {
+            text.push_str(SECOND_CPU);
+        }
+        text
+    }
+
+    /// Whether a row has the mark of the second CPU.
+    fn marks(self, row: &Row) -> bool {
+        self.mark_second_cpu && row.needs_two_cpus
+    }
+}
+
 /// The columns of a table and their widths, in characters.
 struct Layout {
     unit: Unit,
@@ -214,8 +293,11 @@ struct Layout {
     columns: Vec<(Column, usize)>,
     marks: Marks,
     idioms: bool,
-    /// Whether rows stand below the name of their object. Sorted rows have their whole ids.
-    by_object: bool,
+    names: Names,
+    /// Whether any row has the mark of the second CPU.
+    second_cpu: bool,
+    /// Columns with values that the width has no room for.
+    left_out: Vec<Column>,
 }
 
 impl Layout {
@@ -225,7 +307,8 @@ impl Layout {
         unit: Unit,
         statistic: Statistic,
         rows: &[&Row],
-        View { columns, ranking }: &View,
+        columns: &[Column],
+        names: Names,
         width: usize,
     ) -> Self {
         use Column::{Cold, Interval, Net, Rate, Spread, Value, Worst, P99, P999};
@@ -246,10 +329,9 @@ impl Layout {
         } else {
             Marks::None
         };
-        let by_object = ranking.key.is_none();
         let name = rows
             .iter()
-            .map(|row| label(&row.id, row.idiom, by_object).chars().count())
+            .map(|row| names.of(row).chars().count())
             .filter(|length| *length <= LONGEST_NAME)
             .max()
             .unwrap_or(0)
@@ -257,7 +339,7 @@ impl Layout {
         let choices = if columns.is_empty() {
             &CHOICES[..]
         } else {
-            &[&columns[..]]
+            &[columns]
         };
         let mut layouts = choices.iter().map(|choice| Layout {
             unit,
@@ -266,16 +348,27 @@ impl Layout {
             columns: with_widths(unit, statistic, rows, choice, marks),
             marks,
             idioms: rows.iter().any(|row| row.idiom),
-            by_object,
+            names,
+            second_cpu: rows.iter().any(|row| names.marks(row)),
+            left_out: Vec::new(),
         });
         let last = layouts.next_back();
         let mut layout = layouts
             .find(|layout| layout.total() <= width)
             .or(last)
             .expect("there are choices");
+        let widest = with_widths(unit, statistic, rows, choices[0], marks);
+        let left_out = widest.iter().map(|(column, _)| *column);
+        layout.left_out = left_out
+            .filter(|column| *column != Interval && !layout.has(*column))
+            .collect();
         let excess = layout.total().saturating_sub(width);
         layout.name = layout.name.saturating_sub(excess).max(title(unit).len());
         layout
+    }
+
+    fn has(&self, column: Column) -> bool {
+        self.columns.iter().any(|(known, _)| *known == column)
     }
 
     fn total(&self) -> usize {
@@ -298,7 +391,7 @@ impl Layout {
         }
         out.push_str(&style.paint(Ink::Bold, head.trim_end()));
         out.push('\n');
-        let heading = |row: &&Row| self.by_object.then(|| object(&row.id).to_owned());
+        let heading = |row: &&Row| self.names.by_object.then(|| object(&row.id).to_owned());
         for (object, rows) in grouped(rows, heading) {
             write_object(out, &object.unwrap_or_default(), style);
             for row in rows {
@@ -310,7 +403,7 @@ impl Layout {
 
     fn write_row(&self, out: &mut String, row: &Row, style: Style) {
         paragraph(out, INDENT, &plain(&row.title), style.width());
-        let name = label(&row.id, row.idiom, self.by_object);
+        let name = self.names.of(row);
         let mut line = format!("{name:<0$}", self.name);
         if name.chars().count() > self.name {
             out.push_str(&name);
@@ -331,7 +424,7 @@ impl Layout {
     }
 
     fn legend(&self, style: Style) -> String {
-        let has = |column| self.columns.iter().any(|(known, _)| *known == column);
+        let has = |column| self.has(column);
         let mut parts = Vec::new();
         if self.statistic == Statistic::Mean {
             parts.push("mean: the source gives no other figure");
@@ -375,6 +468,18 @@ impl Layout {
         let idiom = idiom_legend();
         if self.idioms {
             parts.push(&idiom);
+        }
+        if self.second_cpu {
+            parts.push("!: needs the second CPU, which was busy");
+        }
+        let titles = self
+            .left_out
+            .iter()
+            .map(|column| column.title(self.unit, self.statistic));
+        let titles: Vec<&str> = titles.collect();
+        let left_out = format!("no room for: {} (--columns chooses)", titles.join(", "));
+        if !titles.is_empty() {
+            parts.push(&left_out);
         }
         let mut legend = String::new();
         paragraph(&mut legend, "", &(parts.join("; ") + "."), style.width());
