@@ -3,21 +3,28 @@
 //! Reports and exports of hand-made runs: each output is compared with a snapshot, and the rules
 //! that all outputs follow are checked.
 
+use std::collections::HashSet;
+
 use insta::assert_snapshot;
 use kernmark::export::{csv as to_csv, json, markdown};
 use kernmark::files::reference::{self, Reference};
 use kernmark::judge::coverage::{self, Benchmark, Nearest};
+use kernmark::judge::highlights;
 use kernmark::judge::matrix::Column;
+use kernmark::judge::ranking::Ranking;
+use kernmark::judge::summary::summarise;
 use kernmark::report::catalog;
 use kernmark::report::coverage::table as coverage_table;
 use kernmark::report::matrix;
 use kernmark::report::style::{BarStyle, Colour, Style};
+use kernmark::report::table::View;
 use kernmark::report::{distribution, listing, table};
 use kernmark::stream::counted::Counted;
 use kernmark::stream::histogram::Histogram;
 use kernmark::stream::run::{
     Clock, Damage, Entry, Fact, Metric, Outcome, Proof, Replicate, Run, Session, Unit,
 };
+use kernmark::stream::session::Reader;
 use kernmark::stream::ticks::Ticks;
 use serde_json::Value;
 
@@ -551,6 +558,137 @@ fn table_shows_unusual_runs() {
     assert_snapshot!("table_damaged", table::table(&damaged(), &plain(100)));
     assert_snapshot!("table_hostile", table::table(&hostile(), &plain(100)));
     assert_snapshot!("table_empty", table::table(&Run::default(), &plain(100)));
+}
+
+/// A run that other work, a quota and the hypervisor spoilt. One metric needs the second CPU.
+fn spoilt() -> Run {
+    let mut run = normal();
+    let counted = |cpu, counts: &[(&str, u64)]| Counted {
+        cpu,
+        counts: counts.iter().map(|(n, c)| ((*n).to_owned(), *c)).collect(),
+        busiest: None,
+    };
+    run.host.retain(|known| known.name != "load");
+    run.host.push(fact("load", "16.00 9.00 4.00"));
+    run.host.push(fact("governor", "powersave"));
+    run.host
+        .push(fact("cgroup_quota", "20000 us of every 100000 us"));
+    run.before = vec![
+        counted(None, &[("us", 1_000_000)]),
+        counted(Some(1), &[("busy_us", 1_000_000)]),
+        counted(Some(3), &[("busy_us", 20_000)]),
+    ];
+    for session in &mut run.sessions {
+        session.facts.push(fact("other_cpu", "1"));
+        let machine = [("us", 1_000_000), ("quota_stops", 8), ("quota_us", 640_000)];
+        let cpu = [("steal_us", 30_000), ("throttles", 1)];
+        session.during = vec![counted(None, &machine), counted(Some(3), &cpu)];
+    }
+    for entry in &mut run.catalog {
+        if entry.metric.starts_with("channel") {
+            entry.needs.push("smp".into());
+        }
+    }
+    run
+}
+
+#[test]
+fn table_says_what_spoilt_its_numbers() {
+    assert_snapshot!("table_spoilt", table::table(&spoilt(), &plain(80)));
+    let coloured = Style {
+        colour: Colour::Always,
+        ..plain(80)
+    };
+    let text = table::table(&spoilt(), &coloured);
+    assert!(
+        text.contains("\u{1b}[33mwarning  \u{1b}[0mCPU quota"),
+        "{text}"
+    );
+    assert!(!table::table(&normal(), &plain(80)).contains("warning"));
+}
+
+/// A saved stream of a target.
+fn golden(name: &str) -> Run {
+    let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    let mut reader = Reader::new();
+    for line in std::fs::read(path).unwrap().split(|byte| *byte == b'\n') {
+        reader.line(line);
+    }
+    reader.finish()
+}
+
+const GOLDEN: [&str; 3] = [
+    "freertos-m4.log",
+    "zephyr-an385.log",
+    "zephyr-an385-userspace.log",
+];
+
+#[test]
+fn headlines_are_known_and_every_target_has_enough() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let mut known: HashSet<String> = HashSet::new();
+    for name in GOLDEN {
+        let run = golden(name);
+        known.extend(run.ids().into_iter().map(str::to_owned));
+        let summaries = summarise(&run);
+        let rows = highlights::headlines(&summaries).unwrap().len();
+        assert!((15..=35).contains(&rows), "{name}: {rows}");
+    }
+    let catalog = std::fs::read_to_string(format!("{root}/doc/catalog.md")).unwrap();
+    let sections = catalog.split("\n**");
+    let native: Vec<&str> = sections
+        .filter(|section| !section.contains("*an idiom*"))
+        .flat_map(|section| section.lines().filter_map(|line| line.strip_prefix("| `")))
+        .filter_map(|row| row.split('`').next())
+        .collect();
+    let rows = native
+        .iter()
+        .filter(|id| highlights::HEADLINES.contains(id));
+    let rows = rows.count();
+    assert!((15..=35).contains(&rows), "linux: {rows}");
+    known.extend(native.into_iter().map(str::to_owned));
+    // Only some metrics of the kernel mode of Linux.
+    let modes = std::fs::read_to_string(format!("{root}/tests/golden/linux-vm.csv")).unwrap();
+    known.extend(
+        modes
+            .lines()
+            .filter_map(|line| Some(line.split_once(',')?.0.to_owned())),
+    );
+    for id in highlights::HEADLINES {
+        assert!(known.contains(id), "no catalog has {id}");
+    }
+}
+
+#[test]
+fn table_of_many_metrics_shows_the_headlines() {
+    let run = golden("zephyr-an385-userspace.log");
+    for width in [60, 80, 160] {
+        let text = table::table(&run, &plain(width));
+        assert_snapshot!(format!("table_headlines_{width}"), text);
+    }
+    let short = table::table(&run, &plain(80));
+    assert!(short.lines().count() < 60, "{short}");
+    // With --all every metric is in the table, by name and with its reason.
+    let all = View {
+        ranking: Ranking {
+            all: true,
+            ..Ranking::default()
+        },
+        ..View::default()
+    };
+    let text = table::table_of(&run, &all, &plain(80));
+    assert!(!text.contains("worst tails"), "{text}");
+    for metric in &run.metrics {
+        let (_, name) = metric.id.split_once('.').unwrap();
+        assert!(text.contains(name), "{name}");
+    }
+    let filtered = View {
+        filtered: true,
+        ..View::default()
+    };
+    assert_eq!(table::table_of(&run, &filtered, &plain(80)), text);
+    assert_eq!(table::left_out(&run, &all), 0);
+    assert_eq!(table::left_out(&run, &View::default()), 352);
 }
 
 #[test]
