@@ -10,6 +10,7 @@ use clap::{ArgGroup, Args};
 use super::arguments::{
     seconds, spec, Conditions, Effort, Format, Printed, RunFormat, Table, ON, ON_LONG,
 };
+use super::folder::named;
 use super::input::report_interrupted_runs;
 use super::output::{eprint, formatted, page, print, style};
 use super::saving::{Destination, MeasuredRun, Saving};
@@ -20,7 +21,7 @@ use super::{budget, exit, interrupt, is_selected, verify_filters, Failure, Outco
 use crate::base::interrupt::Interrupt;
 use crate::base::number::plural;
 use crate::base::text::{plain, shell_word};
-use crate::files::store;
+use crate::files::store::{self, HASH_IN_NAME};
 use crate::judge::highlights;
 use crate::judge::ranking::Ranking;
 use crate::judge::summary::summarise;
@@ -170,7 +171,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &made.path {
         eprintln!("saved: {}", path.display());
         if is_table && !arguments.check {
-            report_next_commands(path, &shown, &view);
+            report_next_commands(path, arguments, &made, &view);
         }
     }
     // If saving failed, the user already knows which file is left.
@@ -191,28 +192,46 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// Says which commands show more of a run that was saved in this file.
-fn report_next_commands(path: &Path, run: &Run, view: &View) {
-    let file = shell_word(&plain(&path.display().to_string()));
-    let summaries = summarise(run);
+fn report_next_commands(path: &Path, arguments: &Arguments, made: &MeasuredRun, view: &View) {
+    let run = &made.run;
+    let is_in_directory = arguments.destination() == Destination::Directory;
+    let name = is_in_directory.then(|| hash_in_name(path)).flatten();
+    let file = name.unwrap_or_else(|| plain(&path.display().to_string()));
+    let file = shell_word(&file);
     let mut commands = Vec::new();
     let left_out = table::left_out(run, view);
     if left_out > 0 {
         let more = plural(left_out as u64, "more metric");
         commands.push((format!("kernmark show {file} --all"), more));
     }
-    if let Some(tail) = highlights::worst_tails(&summaries).first() {
+    if let Some(tail) = highlights::worst_tails(&summarise(run)).first() {
         let id = shell_word(&plain(&tail.of.id));
         let command = format!("kernmark show {file} --metric {id}");
-        commands.push((command, "the distribution of one metric".to_owned()));
+        commands.push((command, "the distribution of a metric".to_owned()));
+    }
+    let is_latest = is_in_directory && !view.filtered && made.exit_status() == exit::OK;
+    if is_latest && named(Path::new("latest~1")).is_ok() {
+        let command = "kernmark compare latest~1 latest".to_owned();
+        commands.push((command, "what changed since the run before".to_owned()));
     }
     if !warnings(run, None).is_empty() {
         let what = "what to do about the warnings".to_owned();
         commands.push(("kernmark doctor".to_owned(), what));
     }
+    let width = commands.iter().map(|(command, _)| command.len()).max();
+    let width = width.unwrap_or(0);
     for (at, (command, what)) in commands.iter().enumerate() {
         let label = if at == 0 { "next:" } else { "" };
-        eprintln!("{label:<6} {command}   # {what}");
+        eprintln!("{label:<6} {command:<width$}  # {what}");
     }
+}
+
+/// The hash in the name of a file in the directory of saved runs, which names the run.
+fn hash_in_name(path: &Path) -> Option<String> {
+    let (_, end) = path.file_name()?.to_str()?.rsplit_once('-')?;
+    let hash = end.split('.').next()?;
+    let is_hash = hash.len() == HASH_IN_NAME && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    is_hash.then(|| hash.to_owned())
 }
 
 impl Arguments {

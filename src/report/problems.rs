@@ -145,7 +145,15 @@ pub(super) fn write_skipped(out: &mut String, problems: &[Problem], style: Style
         let count = others.iter().map(|(count, _)| count).sum();
         counts.push((count, format!("for {} other reasons", others.len())));
     }
-    let head = format!("{total} skipped");
+    let mut head = format!("{total} skipped");
+    if let [(_, reason)] = &counts[..] {
+        head.push_str(": ");
+        let mut lines = String::new();
+        paragraph(&mut lines, &head, reason, style.width());
+        out.push_str(&style.paint(Ink::Bold, &head));
+        out.push_str(&lines[head.len()..]);
+        return;
+    }
     out.push_str(&style.paint(Ink::Bold, &head));
     out.push('\n');
     let width = counts[0].0.to_string().len().max(2);

@@ -29,7 +29,7 @@ pub fn sentence(of: &Warning) -> String {
                     When::Before => "before",
                     When::During => "during",
                 };
-                format!("the second CPU, {cpu}, was {} busy {when} the run", percent(share))
+                format!("CPU {cpu}, the second, was {} busy {when} the run", percent(share))
             });
             let only_second = load.is_none() && measured.is_none();
             let parts: Vec<String> = [load, measured, second].into_iter().flatten().collect();
@@ -105,12 +105,12 @@ mod tests {
         assert_eq!(
             busy(Some((16.0, 2)), Some((1, 0.97)), second),
             "other work: load 16.00 on 2 CPUs; CPU 1, which is measured, was 97.0 % busy before the \
-             run; the second CPU, 0, was 99.6 % busy before the run: tails are longer, and medians \
+             run; CPU 0, the second, was 99.6 % busy before the run: tails are longer, and medians \
              can move"
         );
         assert_eq!(
             busy(None, None, Some((0, 0.88, When::During))),
-            "other work: the second CPU, 0, was 88.0 % busy during the run: what needs two CPUs is \
+            "other work: CPU 0, the second, was 88.0 % busy during the run: what needs two CPUs is \
              slower, and caches are shared"
         );
         let stops = |stops| sentence(&Warning::Quota { cpus: 0.2, stops });
