@@ -63,7 +63,7 @@ impl Source {
 }
 
 /// A run in an index.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// The name of its file, with the suffix.
     pub file: String,

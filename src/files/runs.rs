@@ -245,14 +245,13 @@ impl Folder {
     ///
     /// The folder cannot be read.
     pub fn runs(&self) -> Result<Vec<SavedRun>, String> {
-        let packed = self.packed()?;
-        let runs = packed.places.iter().map(|place| {
-            let row = packed.row(place);
-            let copies = packed.copies.get(&row.head.hash);
+        let mut packed = self.packed()?;
+        let runs = std::mem::take(&mut packed.places).into_iter().map(|place| {
+            let index::Row { file, head } = packed.take(&place);
             SavedRun {
-                file: row.file.clone(),
-                copies: copies.cloned().unwrap_or_default(),
-                head: row.head.clone(),
+                file,
+                copies: packed.copies.remove(&head.hash).unwrap_or_default(),
+                head,
             }
         });
         Ok(runs.collect())
@@ -565,30 +564,29 @@ impl Packed {
         &self.indexes[index].chunks[chunk].rows[row]
     }
 
+    /// A run, which is not needed here any more.
+    fn take(&mut self, &(index, chunk, row): &Place) -> index::Row {
+        std::mem::take(&mut self.indexes[index].chunks[chunk].rows[row])
+    }
+
     /// `None` if numbers in the index are damaged.
     fn timeline(
-        &self,
+        mut self,
         quantity: usize,
         is_run: &dyn Fn(&Head) -> bool,
         is_metric: &dyn Fn(&str) -> bool,
     ) -> Option<Timeline> {
-        let chosen: Vec<&Place> = self
-            .places
-            .iter()
-            .filter(|place| is_run(&self.row(place).head))
-            .collect();
+        let mut chosen = std::mem::take(&mut self.places);
+        chosen.retain(|place| is_run(&self.row(place).head));
         let count = chosen.len();
         let mut timeline = Timeline {
-            runs: chosen
-                .iter()
-                .map(|place| self.row(place).head.clone())
-                .collect(),
+            runs: Vec::new(),
             clock: vec![f64::NAN; count],
             series: Vec::new(),
         };
         // The rows of each chunk, and their places in the timeline.
         let mut rows: HashMap<(usize, usize), Vec<(usize, usize)>> = HashMap::new();
-        for (at, (index, chunk, row)) in chosen.into_iter().enumerate() {
+        for (at, (index, chunk, row)) in chosen.iter().enumerate() {
             rows.entry((*index, *chunk)).or_default().push((*row, at));
         }
         let mut known: HashMap<(&str, Unit), usize> = HashMap::new();
@@ -627,6 +625,7 @@ impl Packed {
         timeline
             .series
             .retain(|one| one.values.iter().any(|value| !value.is_nan()));
+        timeline.runs = chosen.iter().map(|place| self.take(place).head).collect();
         Some(timeline)
     }
 }
