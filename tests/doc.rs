@@ -171,24 +171,27 @@ fn the_table_of_contents_has_every_page_once() {
     assert_eq!(listed, pages.into_keys().collect::<Vec<_>>());
 }
 
-/// The commands of the tool with the options that the help of each names.
+/// The commands of the tool, and those below them, with the options that the help of each names.
 fn help() -> BTreeMap<String, BTreeSet<String>> {
-    let ask =
-        |arguments: &[&str]| succeeds(Command::new(env!("CARGO_BIN_EXE_kernmark")).args(arguments));
-    let top = ask(&["--help"]);
-    let (_, list) = top.split_once("Commands:\n").unwrap();
-    let (list, _) = list.split_once("\n\n").unwrap();
-    let mut commands = BTreeMap::from([(String::new(), options(&top))]);
-    for line in list.lines() {
-        // A description goes on further to the right.
-        let Some(name) = line
-            .strip_prefix("  ")
-            .filter(|rest| !rest.starts_with(' '))
-        else {
-            continue;
+    let mut commands = BTreeMap::new();
+    let mut open = vec![String::new()];
+    while let Some(name) = open.pop() {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kernmark"));
+        let text = match name.as_str() {
+            "" => succeeds(command.arg("--help")),
+            name => succeeds(command.arg("help").args(name.split(' '))),
         };
-        let name = name.split(' ').next().unwrap();
-        commands.insert(name.to_owned(), options(&ask(&["help", name])));
+        let list = text.split_once("Commands:\n").map_or("", |(_, list)| list);
+        let list = list.split("\n\n").next().unwrap_or_default();
+        // A description goes on further to the right.
+        let lines = list.lines().filter_map(|line| line.strip_prefix("  "));
+        for line in lines.filter(|line| !line.starts_with(' ')) {
+            let below = line.split(' ').next().unwrap();
+            if below != "help" {
+                open.push(format!("{name} {below}").trim_start().to_owned());
+            }
+        }
+        commands.insert(name, options(&text));
     }
     commands
 }
@@ -212,10 +215,13 @@ fn mistakes(line: &str, help: &BTreeMap<String, BTreeSet<String>>) -> Vec<String
         if words.next() != Some("kernmark") {
             continue;
         }
-        let name = words.next_if(|word| !word.starts_with('-')).unwrap_or("");
-        if !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase()) {
+        let first = words.next_if(|word| !word.starts_with('-')).unwrap_or("");
+        if !first.is_empty() && first.chars().all(|c| c.is_ascii_uppercase()) {
             continue;
         }
+        let below = words.peek().map(|word| format!("{first} {word}"));
+        let name = below.filter(|below| help.contains_key(below));
+        let name = name.as_deref().unwrap_or(first);
         let Some(options) = help.get(name) else {
             wrong.push(format!("kernmark has no {name}"));
             continue;

@@ -446,8 +446,8 @@ fn killed_process_leaves_what_it_measured() {
         .expect(0, "no run is saved", "an interrupted run is left");
     bed.run(&["runs", "prune", "--keep", "0"])
         .expect(0, "no run to remove", "");
-    bed.run(&["show", part.to_str().unwrap()])
-        .expect(1, "a.b", "");
+    bed.run(&["show", part.to_str().unwrap(), "--format", "csv"])
+        .expect(1, "a.b,ok", "");
 }
 
 #[test]
