@@ -3,6 +3,7 @@
 //! The command `runs`: lists saved runs and removes them.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
@@ -209,11 +210,11 @@ fn remove(folder: &Folder, runs: &[SavedRun], is_dry: bool) -> Outcome {
     for run in runs {
         let name = plain(&run.head.name);
         if is_dry {
-            said += &format!("would remove {name}\n");
+            let _ = writeln!(said, "would remove {name}");
             continue;
         }
         match folder.remove(run) {
-            Ok(()) => said += &format!("removed {name}\n"),
+            Ok(()) => drop(writeln!(said, "removed {name}")),
             Err(why) => {
                 failures += 1;
                 eprintln!("kernmark: {}", plain(&why));

@@ -349,7 +349,7 @@ fn read_metric(line: &str) -> Option<MetricDigest> {
 
 /// A text as one word: control characters, blanks and `%` become `%20` and the like.
 fn word(text: &str) -> String {
-    encoded(text, |c| c.is_whitespace())
+    encoded(text, char::is_whitespace)
 }
 
 /// A text as the rest of a line, with its blanks.

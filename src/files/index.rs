@@ -255,8 +255,11 @@ fn write_heads(digests: &[(&str, &Digest)], metrics: &[(&str, Unit)]) -> Vec<u8>
     [&count.to_le_bytes()[..], &texts.bytes, &bytes].concat()
 }
 
+/// The runs and the metrics of a chunk.
+type Heads = (Vec<Row>, Vec<(String, Unit)>);
+
 /// `None` if the heads make no sense.
-fn read_heads(bytes: &[u8], runs: u32, metrics: u32) -> Option<(Vec<Row>, Vec<(String, Unit)>)> {
+fn read_heads(bytes: &[u8], runs: u32, metrics: u32) -> Option<Heads> {
     let mut bytes = Bytes(bytes);
     // The vectors grow as items are read, so a wrong count allocates nothing.
     let mut texts = Vec::new();

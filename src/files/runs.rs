@@ -8,12 +8,12 @@
 //! well, only slower.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{flock, FlockOperation, OFlags};
+use rustix::fs::{flock, FlockOperation, Mode, OFlags};
 use sha2::{Digest as _, Sha256};
 
 use super::digest::{hexadecimal, is_digit, Digest, Head, Series, Timeline};
@@ -98,7 +98,7 @@ impl RunFile {
     fn hash(&self) -> Option<&str> {
         let (_, hash) = self.stem().rsplit_once('-')?;
         let is_hash = hash.len() == HASH_IN_NAME && hash.bytes().all(is_digit);
-        (is_hash && self.name.ends_with(".gz")).then_some(hash)
+        (is_hash && self.name.ends_with(SUFFIXES[0])).then_some(hash)
     }
 }
 
@@ -323,7 +323,8 @@ impl Folder {
         let files = self.files()?;
         let sizes: HashMap<&str, u64> = files.iter().map(|f| (f.name.as_str(), f.size)).collect();
         let is_there = |row: &index::Row| sizes.get(row.file.as_str()) == Some(&row.head.size);
-        let mut kept = open_plain(&path).map(|file| Index::read(Source::File(file)));
+        let mut kept =
+            open_plain(&path, OFlags::RDONLY).map(|file| Index::read(Source::File(file)));
         if let Some(index) = &kept {
             let rows = || index.chunks.iter().flat_map(|chunk| &chunk.rows);
             let gone = rows().filter(|row| !is_there(row)).count();
@@ -647,13 +648,9 @@ fn read_run(path: &Path) -> Result<(Run, String), String> {
 }
 
 /// Opens a file that is neither a link nor a pipe.
-fn open_plain(path: &Path) -> Option<File> {
-    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits() as i32)
-        .open(path)
-        .ok()?;
+fn open_plain(path: &Path, access: OFlags) -> Option<File> {
+    let flags = access | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     file.metadata()
         .is_ok_and(|data| data.is_file())
         .then_some(file)
@@ -661,7 +658,7 @@ fn open_plain(path: &Path) -> Option<File> {
 
 /// The text of a small file.
 fn read_small(path: &Path) -> Option<String> {
-    let file = open_plain(path)?;
+    let file = open_plain(path, OFlags::RDONLY)?;
     let mut text = String::new();
     file.take(LONGEST_DIGEST).read_to_string(&mut text).ok()?;
     Some(text)
@@ -684,11 +681,9 @@ fn write_index(path: &Path, kept: Option<&Index>, fresh: &[u8]) -> io::Result<()
     let Some(kept) = kept.filter(|kept| kept.whole > 0) else {
         return replace(path, fresh);
     };
-    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let mut file = OpenOptions::new()
-        .write(true)
-        .custom_flags(flags.bits() as i32)
-        .open(path)?;
+    let Some(mut file) = open_plain(path, OFlags::WRONLY) else {
+        return Ok(());
+    };
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
     if file.metadata()?.len() == kept.length {
         // Readers ignore a chunk that is not whole yet.
