@@ -2,27 +2,32 @@
 
 //! The command `compare`: two sides of saved runs in, verdicts out.
 
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
 
 use super::arguments::{percent, without_sign, Choice, Printed, Selection};
-use super::folder::named;
+use super::folder::{folder, named};
 use super::input::read_run;
 use super::output::{page, print, style};
 use super::{budget, exit, reference as published, Failure, Outcome};
 use crate::base::number::plural;
 use crate::base::text::plain;
+use crate::files::digest::{Digest, Head};
 use crate::files::reference::{self, Agreement, Figure, Pair};
 use crate::files::store;
 use crate::judge::compare::{CompareKey, Comparison, Conditions, Options, Verdict};
-use crate::judge::floors::Floors;
+use crate::judge::digest;
+use crate::judge::floors::{self, Floors, MetricFloors};
 use crate::judge::gate::{Gate, Objection, Ruling};
 use crate::judge::matrix::Column;
 use crate::judge::noise::Noise;
+use crate::judge::pairing;
 use crate::judge::quantity::{Margins, Quantity};
 use crate::judge::ranking::Ranking;
 use crate::report::compare::Origin;
@@ -68,8 +73,8 @@ pub struct Judging {
     ///
     /// Defaults: 2 % for p50, 5 % for p90, 25 % for p99, p99.9 and cold. A bare number sets the
     /// margin of medians and raises lower margins of tails to it. A higher noise floor, measured
-    /// by `kernmark noise`, replaces a margin. Exact instruction counts have no margin unless you
-    /// give one.
+    /// by `kernmark noise` or shown by earlier saved runs, replaces a margin. Exact instruction counts
+    /// have no margin unless you give one.
     #[arg(long, value_name = "[QUANTITY=]PERCENT", value_parser = margin, value_delimiter = ',')]
     pub margin: Vec<Margin>,
 
@@ -81,7 +86,7 @@ pub struct Judging {
     #[arg(long)]
     pub across: bool,
 
-    /// Ignore the noise floors that `kernmark noise` measured
+    /// Ignore the noise floors that `kernmark noise` measured or that earlier saved runs show
     #[arg(long)]
     pub no_floors: bool,
 
@@ -438,9 +443,12 @@ fn show(
     Ok(budget::combined_status(gate, judgement.as_ref()))
 }
 
-/// The noise floors that fit one of the runs.
-fn floors(runs: &[&Run]) -> Floors {
+/// The noise floors that fit one of the runs, and those that earlier runs show.
+fn floors(runs: &[&Run; 2]) -> Floors {
     let mut floors = Floors::default();
+    if let Some((learnt, source)) = history(runs) {
+        floors.add(&learnt, source);
+    }
     for (path, text) in store::noise_files() {
         let path = path.display().to_string();
         match text.and_then(|text| Noise::parse(&text)) {
@@ -454,6 +462,40 @@ fn floors(runs: &[&Run]) -> Floors {
         }
     }
     floors
+}
+
+/// The floors that saved runs show, which are older than both sides and share target, machine and
+/// kernel with the base, and how many runs these are. `None` if there are too few. Sides that
+/// alternated need none, because drift moves neither.
+fn history(runs: &[&Run; 2]) -> Option<(BTreeMap<String, MetricFloors>, String)> {
+    if pairing::Pair::of(runs[0], runs[1]).is_some() {
+        return None;
+    }
+    let facts = runs.iter().flat_map(|run| &run.host);
+    let starts = facts.filter(|fact| fact.name == "started");
+    let starts = starts.filter_map(|fact| humantime::parse_rfc3339(&fact.value).ok());
+    let started = starts.min()?.duration_since(UNIX_EPOCH).ok()?.as_secs();
+    let base = Head {
+        started,
+        ..digest::of(runs[0], Head::default()).head
+    };
+    let folder = folder().ok()?;
+    let mut earlier = folder.runs().ok()?;
+    earlier.retain(|run| floors::is_history_of(&run.head, &base));
+    let newest = earlier.len().saturating_sub(floors::MOST_RUNS);
+    // Whoever removed a run meanwhile does not want it.
+    let digests: Vec<Digest> = earlier[newest..]
+        .iter()
+        .filter_map(|run| folder.digest_of(run).ok())
+        .collect();
+    let learnt = floors::of_history(&digests);
+    let day = |run: &Digest| {
+        let time = UNIX_EPOCH + Duration::from_secs(run.head.started);
+        humantime::format_rfc3339_seconds(time).to_string()[..10].to_owned()
+    };
+    let (first, last) = (day(digests.first()?), day(digests.last()?));
+    let count = plural(digests.len() as u64, "earlier run");
+    (!learnt.is_empty()).then(|| (learnt, format!("{count}, {first} to {last}")))
 }
 
 /// One side of the comparison.
