@@ -13,21 +13,35 @@
 //!    once interleaved. The base is the same program with delays of 0. The actual slowdown of each
 //!    operation is measured first.
 //!
+//! 3. *Floors of saved runs*, with `--saved DIR` and instead of the above: compares saved runs of an
+//!    unchanged machine that are one to three runs apart, without floors and with those that other
+//!    runs show: 15 others chosen at random, and the 15 before. Counts alarms, and how many metrics
+//!    are found that were made 5, 10 or 30 % slower.
+//!
 //! `make bench` runs it; `cargo bench --bench alarms -- --help` lists the options. It fails if
 //! there are too many false alarms, or if too few changes are found. The second check shows that
 //! the first one can fail.
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
+use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
 use common::Load;
+use kernmark::files::digest::{Digest, Head};
+use kernmark::files::store::Input;
+use kernmark::judge::compare::{self, Comparison, Verdict};
+use kernmark::judge::digest;
+use kernmark::judge::figures::RunFigures;
+use kernmark::judge::floors::{self, Floors};
 use kernmark::statistics::{distributions, order};
+use kernmark::stream::run::{Run, CLOCK};
+use kernmark::stream::session::Reader;
 use serde_json::Value;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -132,6 +146,10 @@ struct Options {
     /// Keep the runs in this folder, which must not exist
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Only compare the saved runs in this folder, with and without the floors that others of them
+    /// show
+    #[arg(long, value_name = "DIR")]
+    saved: Option<PathBuf>,
     /// Passed by cargo.
     #[arg(long, hide = true)]
     bench: bool,
@@ -501,8 +519,178 @@ fn changed(bench: &mut Bench, comparisons: usize, iterations: &[u64; 10]) -> Res
     Ok(few && sum[0] as f64 >= LEAST_FOUND * all as f64)
 }
 
+/// A saved run, without its samples.
+struct Saved {
+    run: Run,
+    figures: RunFigures,
+    digest: Digest,
+}
+
+/// The runs of a history, and the fewest that count as one.
+const HISTORY: usize = 15;
+const LEAST_HISTORY: usize = 8;
+/// Changes to inject, and the share of metrics that get one.
+const INJECTED: [f64; 3] = [0.05, 0.1, 0.3];
+const CHANGED: f64 = 0.08;
+/// The highest share of comparisons that may raise a false alarm with a history.
+const MOST_ALARMS_WITH_HISTORY: f64 = 0.02;
+
+/// The saved runs of a folder, by name.
+fn load(folder: &Path) -> Result<Vec<Saved>> {
+    let entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
+    let mut paths: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
+    paths.retain(|path| {
+        let name = path.to_string_lossy();
+        name.ends_with(".km") || name.ends_with(".km.gz")
+    });
+    paths.sort();
+    let mut runs = Vec::new();
+    for path in paths {
+        let mut input = Input::open(&path)?;
+        let mut reader = Reader::new();
+        let mut line = Vec::new();
+        while input.reader().read_until(b'\n', &mut line)? > 0 {
+            let _ = reader.line(&line);
+            line.clear();
+        }
+        let mut run = reader.finish();
+        if run.sessions.last().is_some_and(|last| last.complete) {
+            let (figures, digest) = (RunFigures::of(&run), digest::of(&run, Head::default()));
+            run.metrics.clear();
+            runs.push(Saved {
+                run,
+                figures,
+                digest,
+            });
+        }
+    }
+    Ok(runs)
+}
+
+/// The alarms and the changes found among comparisons.
+#[derive(Default)]
+struct Tally {
+    comparisons: usize,
+    alarmed: usize,
+    verdicts: usize,
+    injected: usize,
+    found: [usize; 3],
+}
+
+impl Tally {
+    /// Compares two runs, as they are and with each change injected into some metrics of the second.
+    fn add(&mut self, [base, new]: [&Saved; 2], floors: &Floors, random: &mut fastrand::Rng) {
+        let compare = |figures: &RunFigures| {
+            let options = compare::Options::default();
+            let runs = [&base.run, &new.run];
+            Comparison::of_figures(runs, [&base.figures, figures], &options, floors)
+        };
+        let unchanged = compare(&new.figures);
+        let changes = unchanged.metrics.iter().filter(|m| m.verdict.is_change());
+        let changes = changes.count();
+        self.comparisons += 1;
+        self.alarmed += usize::from(changes > 0);
+        self.verdicts += changes;
+        let metrics = new.figures.metrics.iter().filter(|one| one.id != CLOCK);
+        let chosen: BTreeSet<&String> = metrics
+            .filter(|_| random.f64() < CHANGED)
+            .map(|one| &one.id)
+            .collect();
+        self.injected += chosen.len();
+        for (size, found) in INJECTED.iter().zip(&mut self.found) {
+            let mut figures = new.figures.clone();
+            for metric in figures
+                .metrics
+                .iter_mut()
+                .filter(|m| chosen.contains(&m.id))
+            {
+                let values = metric.replicates.iter_mut().flat_map(|one| &mut one.values);
+                for value in values.flatten() {
+                    *value *= 1.0 + size;
+                }
+            }
+            let changed = compare(&figures).metrics;
+            let regressed = changed.iter().filter(|m| m.verdict == Verdict::Regressed);
+            *found += regressed.filter(|m| chosen.contains(&m.id)).count();
+        }
+    }
+
+    fn row(&self, title: &str) {
+        let share = |of: usize, all: usize| 100.0 * of as f64 / all.max(1) as f64;
+        print!(
+            "| {title} | {} | {} ({:.1} %) | {:.1} % | {:.2} |",
+            self.comparisons,
+            self.alarmed,
+            share(self.alarmed, self.comparisons),
+            100.0 * distributions::upper_bound_of_probability(self.alarmed, self.comparisons),
+            self.verdicts as f64 / self.comparisons.max(1) as f64,
+        );
+        for found in self.found {
+            print!(" {:.1} % |", share(found, self.injected));
+        }
+        println!();
+    }
+}
+
+/// Compares saved runs without floors, and with the floors that others show. Returns whether floors
+/// leave few enough false alarms.
+fn saved(folder: &Path) -> Result<bool> {
+    let runs = load(folder)?;
+    println!(
+        "{} saved runs; pairs one to three runs apart\n\n| floors | comparisons | with a false \
+         alarm | below, with 95 % confidence | false verdicts in each | 5 % found | 10 % found | \
+         30 % found |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        runs.len()
+    );
+    let mut tallies: [Tally; 4] = Default::default();
+    for apart in 1..=3 {
+        for first in 0..runs.len().saturating_sub(apart) {
+            let pair = [&runs[first], &runs[first + apart]];
+            let seed = (first * runs.len() + apart) as u64;
+            let floors = |of: &[usize]| {
+                let digests: Vec<Digest> = of.iter().map(|at| runs[*at].digest.clone()).collect();
+                let mut floors = Floors::default();
+                floors.add(&floors::of_history(&digests), String::new());
+                floors
+            };
+            let mut add = |tally: usize, floors: &Floors| {
+                tallies[tally].add(pair, floors, &mut fastrand::Rng::with_seed(seed));
+            };
+            let others = (0..runs.len()).filter(|at| *at != first && *at != first + apart);
+            let mut others: Vec<usize> = others.collect();
+            fastrand::Rng::with_seed(seed).shuffle(&mut others);
+            others.truncate(HISTORY);
+            add(0, &Floors::default());
+            add(1, &floors(&others));
+            if first >= LEAST_HISTORY {
+                let before: Vec<usize> = (first.saturating_sub(HISTORY)..first).collect();
+                add(2, &Floors::default());
+                add(3, &floors(&before));
+            }
+        }
+    }
+    let titles = [
+        "none",
+        "of 15 other runs",
+        "none, from the ninth run on",
+        "of up to 15 runs before",
+    ];
+    for (tally, title) in tallies.iter().zip(titles) {
+        tally.row(title);
+    }
+    let with = &tallies[1];
+    Ok(with.alarmed as f64 <= MOST_ALARMS_WITH_HISTORY * with.comparisons as f64)
+}
+
 fn main() -> Result<ExitCode> {
     let options = Options::parse();
+    if let Some(folder) = &options.saved {
+        let is_quiet = saved(folder)?;
+        if !is_quiet {
+            eprintln!("alarms: with a history there are too many false alarms");
+        }
+        return Ok(ExitCode::from(u8::from(!is_quiet)));
+    }
     let temporary = tempfile::tempdir()?;
     let folder = options.keep.as_deref().unwrap_or(temporary.path());
     if options.keep.is_some() {

@@ -13,6 +13,7 @@ mod doctor;
 pub mod exit;
 mod explain;
 mod folder;
+mod history;
 mod import;
 mod input;
 mod list;
@@ -105,6 +106,13 @@ pub enum Command {
     /// raised a false alarm.
     #[command(after_long_help = after_help())]
     Noise(noise::Arguments),
+    /// Show what changed in the saved runs of a target, and when
+    ///
+    /// Judges all saved runs of a target on one machine, oldest first. A level that begins with an
+    /// event, such as another kernel or another version of this tool, gets a verdict. What a metric
+    /// does by itself raises its floor. See doc/history.md.
+    #[command(after_long_help = after_help())]
+    History(history::Arguments),
     /// Break the cost of a metric down into its parts and a residual
     Explain(explain::Arguments),
     /// Show where the instructions of a metric go, function by function
@@ -179,6 +187,7 @@ pub fn dispatch(line: CommandLine) -> Outcome {
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Ab(arguments) => ab::ab(&arguments),
         Command::Noise(arguments) => noise::noise(&arguments),
+        Command::History(arguments) => history::history(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Why(arguments) => why::why(&arguments),
         Command::Plan(arguments) => plan::plan(&arguments),

@@ -329,7 +329,7 @@ fn figure(value: Option<impl ToString>) -> String {
 
 /// Text as a cell, without control characters. An apostrophe precedes a formula; a number is not a
 /// formula.
-fn text(text: &str) -> String {
+pub(super) fn text(text: &str) -> String {
     let text = plain(text);
     let is_formula = text.starts_with(['=', '+', '-', '@']);
     let is_number = text.parse().is_ok_and(f64::is_finite);
@@ -340,7 +340,7 @@ fn text(text: &str) -> String {
     }
 }
 
-fn table<const N: usize>(rows: &[[String; N]]) -> String {
+pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
         writer

@@ -16,6 +16,7 @@ mod github_action;
 mod go;
 mod google_benchmark;
 mod hdr;
+pub mod history;
 pub mod json;
 pub mod junit;
 mod kcidb;

@@ -74,15 +74,26 @@ fn update_in(
 ) -> Result<PathBuf, String> {
     let path = directory.join(name);
     let text = update(fs::read_to_string(&path).ok().as_deref());
+    replace(&path, &text)?;
+    Ok(path)
+}
+
+/// Writes a file in place of the one that may be there. A reader sees the one or the other.
+///
+/// # Errors
+///
+/// The file cannot be written. It is unchanged then.
+pub fn replace(path: &Path, text: &str) -> Result<(), String> {
+    let directory = parent(path);
     let written = fs::create_dir_all(directory)
         .and_then(|()| tempfile::NamedTempFile::new_in(directory))
         .and_then(|mut file| {
             file.write_all(text.as_bytes())?;
             file.as_file().sync_all()?;
-            file.persist(&path).map_err(|error| error.error)
+            file.persist(path).map_err(|error| error.error)
         });
     written
-        .map(|_| path.clone())
+        .map(drop)
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 

@@ -177,7 +177,9 @@ impl Acknowledgement {
         })
     }
 
-    fn text(&self) -> String {
+    /// Its entry in the file.
+    #[must_use]
+    pub fn text(&self) -> String {
         let place = match &self.place {
             Place::Run(hash) => format!("run = {}", quoted(hash)),
             Place::Event { fact, value } => {
