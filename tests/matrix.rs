@@ -13,7 +13,6 @@ mod runs;
 mod tool;
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::PathBuf;
 use std::process::Output;
 

@@ -201,7 +201,7 @@ fn digests_and_index_may_be_deleted_at_any_time() {
             .map(|(name, value)| (*name, value.as_str()));
         let samples = vec![vec![1000 + number; 3]; 2];
         let metrics = [("clock.read", samples.clone()), ("fifo.put.user", samples)];
-        let text = stream("cycles", &facts, &metrics[..1 + number as usize % 2]);
+        let text = stream("cycles", &facts, &metrics[..=number as usize % 2]);
         fs::write(bed.runs().join(format!("{number:03}.km")), text).unwrap();
     }
     let before = bed.said();
@@ -324,10 +324,8 @@ fn garbage_in_the_folder_does_no_harm() {
     fs::write(&elsewhere, "precious").unwrap();
     let runs = bed.runs();
     let digest = fs::read_dir(&runs).unwrap().map(|one| one.unwrap().path());
-    let digest = digest
-        .filter(|path| path.extension() == Some("digest".as_ref()))
-        .next()
-        .unwrap();
+    let mut digest = digest.filter(|path| path.extension() == Some("digest".as_ref()));
+    let digest = digest.next().unwrap();
     fs::remove_file(&digest).unwrap();
     symlinkat(&elsewhere, CWD, &digest).unwrap();
     symlinkat(&elsewhere, CWD, runs.join("index")).unwrap();

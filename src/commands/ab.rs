@@ -387,7 +387,7 @@ mod tests {
         let arguments = Arguments {
             base: base.to_owned(),
             new: new.to_owned(),
-            filters: Vec::new(),
+            selection: Selection::default(),
             on: on.map(str::to_owned),
             effort: Effort::default(),
             conditions: Conditions::default(),

@@ -40,6 +40,7 @@ use crate::target::tracer::TraceOptions;
 use crate::target::Orders;
 
 /// The arguments of `run`.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Args, Debug, Default)]
 #[command(group(ArgGroup::new("judged").args(["budget", "output"]).multiple(true)))]
 pub struct Arguments {

@@ -15,7 +15,7 @@
 //! - What a link opens has its id inside the `details`, not on it. Browsers then open the `details`
 //!   without a script.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use maud::{html, Markup, PreEscaped, DOCTYPE};
 use sha2::{Digest, Sha256};
@@ -180,7 +180,9 @@ pub fn anchor(id: &str) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' | b'+' => {
                 out.push(char::from(byte));
             }
-            other => out.push_str(&format!("~{other:02x}")),
+            other => {
+                let _ = write!(out, "~{other:02x}");
+            }
         }
     }
     out
@@ -279,7 +281,6 @@ impl fmt::Display for At {
 
 impl maud::Render for At {
     fn render_to(&self, buffer: &mut String) {
-        use fmt::Write;
         let _ = write!(buffer, "{self}");
     }
 }
