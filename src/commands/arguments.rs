@@ -12,6 +12,7 @@ use crate::export::{self, Foreign};
 use crate::judge::ranking::Ranking;
 use crate::machine::counters::Detail;
 use crate::machine::cpus::AskedCpus;
+use crate::report::html::metric::Precision;
 use crate::report::table::Column;
 use crate::stream::filter;
 use crate::stream::run::{Fact, LABEL, MACHINE};
@@ -188,6 +189,8 @@ pub enum Format {
 pub enum RunFormat {
     /// A format of most results.
     Own(Format),
+    /// A page for a browser.
+    Html(Precision),
     /// The format of another program.
     Foreign(&'static Foreign),
 }
@@ -204,6 +207,7 @@ impl ValueEnum for RunFormat {
             let own = Format::value_variants().iter().copied();
             let foreign = export::FOREIGN.into_iter();
             own.map(RunFormat::Own)
+                .chain([RunFormat::Html(Precision::Binned)])
                 .chain(foreign.map(RunFormat::Foreign))
                 .collect()
         });
@@ -213,12 +217,18 @@ impl ValueEnum for RunFormat {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
             RunFormat::Own(format) => format.to_possible_value(),
+            RunFormat::Html(_) => Some(html()),
             RunFormat::Foreign(format) => {
                 let help = format!("{}; leaves out {}", format.about, format.leaves_out);
                 Some(PossibleValue::new(format.name).help(help))
             }
         }
     }
+}
+
+/// The format of reports for a browser.
+pub(super) fn html() -> PossibleValue {
+    PossibleValue::new("html").help("A page for a browser, in one file: pictures of all metrics")
 }
 
 /// How much is measured.

@@ -45,7 +45,7 @@ pub(super) fn formatted_with(
         RunFormat::Own(Format::Md) => {
             export::markdown::run(run) + &export::markdown::budget(judgement)
         }
-        RunFormat::Own(Format::Csv) | RunFormat::Foreign(_) => {
+        RunFormat::Own(Format::Csv) | RunFormat::Html(_) | RunFormat::Foreign(_) => {
             eprintln!("{}", report::budget::table(judgement, &style()).trim_end());
             formatted(run, format, view)?
         }

@@ -177,6 +177,9 @@ pub enum CompareFormat {
     Json,
     /// Markdown
     Md,
+    /// A page for a browser, in one file: what changed as a picture, and both distributions of each
+    /// metric
+    Html,
     /// JUnit XML: a test case for each metric, which fails if --fail-on names its verdict
     Junit,
 }
@@ -223,7 +226,8 @@ pub(super) fn compare(arguments: &Arguments) -> Outcome {
     };
     let mut base = read_base()?;
     let mut any_log = base.log()?.is_some();
-    if !any_published && !any_log {
+    let has_pictures = matches!(arguments.judging.printed.format(), CompareFormat::Html);
+    if !any_published && !any_log && !has_pictures {
         base = base.without_samples();
     }
     let mut new = side("new", &arguments.new, &arguments.more_new)?;
@@ -231,7 +235,8 @@ pub(super) fn compare(arguments: &Arguments) -> Outcome {
         any_log = true;
         base = read_base()?;
     }
-    if arguments.judging.budget.is_none() && !any_published && !any_log {
+    let needs_samples = arguments.judging.budget.is_some() || has_pictures;
+    if !needs_samples && !any_published && !any_log {
         new = new.without_samples();
     }
     let selection = arguments.selection.metrics();
@@ -422,6 +427,12 @@ fn show(
         CompareFormat::Md => {
             let budget = judgement.as_ref().map(export::markdown::budget);
             export::markdown::comparison(comparison, sides, &ruling) + &budget.unwrap_or_default()
+        }
+        CompareFormat::Html => {
+            if let Some(judgement) = &judgement {
+                eprintln!("{}", report::budget::table(judgement, &style()).trim_end());
+            }
+            report::html::compare::page(comparison, sides, &ruling)
         }
         CompareFormat::Junit => {
             export::junit::comparison(comparison, sides, &gate, judgement.as_ref())

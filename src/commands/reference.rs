@@ -66,7 +66,7 @@ pub(super) fn show(of: &Reference, arguments: &show::Arguments) -> Outcome {
         RunFormat::Own(Format::Json) => export::json::figures(&dataset, &figures),
         RunFormat::Own(Format::Csv) => export::csv::figures(&figures),
         RunFormat::Own(Format::Md) => export::markdown::figures(&dataset, &figures),
-        RunFormat::Foreign(_) => {
+        RunFormat::Html(_) | RunFormat::Foreign(_) => {
             let mut run = of.run().map_err(Failure::Failed)?;
             run.select(&selection);
             formatted(&run, arguments.printed.format(), &arguments.view())?

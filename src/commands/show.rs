@@ -12,6 +12,7 @@ use super::output::{formatted, page, print, style};
 use super::{budget, exit, reference as published, verify_selection, Failure, Outcome};
 use crate::judge::ranking::RunKey;
 use crate::report::distribution;
+use crate::report::html::metric::Precision;
 use crate::report::table::View;
 use crate::stream::filter;
 use crate::stream::run::Run;
@@ -51,6 +52,10 @@ pub struct Arguments {
     #[command(flatten)]
     pub printed: Printed<RunFormat>,
 
+    /// With --format html: also give every value with its count
+    #[arg(long, conflicts_with_all = ["json", "columns"])]
+    pub exact: bool,
+
     /// The table.
     #[command(flatten)]
     pub table: Table,
@@ -83,7 +88,11 @@ pub(super) fn show(arguments: &Arguments) -> Outcome {
     verify_selection(&selection, &[&run])?;
     run.select(&selection);
     let view = arguments.view();
-    let format = arguments.printed.format();
+    let format = match (arguments.printed.format(), arguments.exact) {
+        (RunFormat::Html(_), true) => RunFormat::Html(Precision::Exact),
+        (_, true) => return Err(Failure::Usage("--exact needs --format html".to_owned())),
+        (format, false) => format,
+    };
     let text = match &judgement {
         Some(judgement) => budget::formatted_with(&run, judgement, format, &view)?,
         None => formatted(&run, format, &view)?,

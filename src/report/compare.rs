@@ -16,7 +16,9 @@ use crate::base::number::plural;
 use crate::base::number::{change, count, Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
 use crate::files::reference::improvement_text;
-use crate::judge::compare::{Basis, Compared, Comparison, Conditions, Side, Speed, Verdict};
+use crate::judge::compare::{
+    Basis, Compared, Comparison, Conditions, Judged, Side, Speed, Verdict,
+};
 use crate::judge::conditions::{reasons, ConditionKind, Difference};
 use crate::judge::figures::RunFigures;
 use crate::judge::gate::{Objection, Ruling};
@@ -77,7 +79,7 @@ impl Origin {
         }
     }
 
-    pub(super) fn provenance(&self) -> Provenance {
+    pub(crate) fn provenance(&self) -> Provenance {
         match &self.condensed {
             Some(condensed) => condensed.provenance.clone(),
             None => provenance::parts(&self.column.run),
@@ -651,8 +653,12 @@ pub(crate) struct Row {
 
 impl Row {
     pub(crate) fn of(metric: &Compared) -> Self {
+        Row::of_quantity(metric, metric.decisive())
+    }
+
+    /// Like [`Row::of`], with the figures of this quantity instead of the one that decided.
+    pub(crate) fn of_quantity(metric: &Compared, judged: Option<&Judged>) -> Self {
         let unavailable = || UNAVAILABLE.to_owned();
-        let judged = metric.decisive();
         let base = judged.map(|one| one.base).or(metric.base);
         let new = judged.map(|one| one.new).or(metric.new);
         // Both sides are in one unit, so that a reader can divide them.

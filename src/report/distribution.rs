@@ -20,7 +20,7 @@ use crate::judge::summary::{summarise, Status, Summary};
 use crate::judge::why::{Shift, Side, Unknown};
 use crate::machine::counters::{INTERRUPTS, QUOTA_US, STEAL_US, SWITCHES, THROTTLES};
 use crate::stream::paths::Mode;
-use crate::stream::run::{Entry, Metric, Outcome, Proof, Run, Unit, PICOSECONDS};
+use crate::stream::run::{Metric, Outcome, Proof, Run, Unit, PICOSECONDS};
 
 /// One metric in detail: what it measures, the distribution of its samples, the figures of its
 /// replicates and its proofs.
@@ -40,26 +40,39 @@ pub fn render(run: &Run, id: &str, style: &Style) -> Result<String, String> {
     };
     let mut out = style.paint(Ink::Bold, &plain(id));
     out.push('\n');
-    write_description(&mut out, &summary, *style);
-    let needs_two = |entry: &Entry| entry.needs_two_cpus();
-    if let Some(cpus) = two_cpus(run).filter(|_| summary.entry.as_ref().is_some_and(needs_two)) {
-        write_line(&mut out, "CPUs", &plain(&cpus), *style);
-    }
+    paragraph(&mut out, INDENT, &plain(&about(&summary)), style.width());
+    write_lines(&mut out, &description(run, &summary), *style);
     if summary.status == Status::Ok {
         out.push('\n');
         Bars::of(metric, &summary).write(&mut out, *style);
         out.push('\n');
-        write_figures(&mut out, metric, &summary, *style);
-        write_counts(&mut out, run, metric, *style);
+        write_lines(&mut out, &figures(metric, &summary), *style);
+        write_lines(&mut out, &counts(run, metric), *style);
         write_paths(&mut out, run, id, *style);
     }
     for problem in problems(std::slice::from_ref(&summary)) {
         out.push('\n');
         write_problem(&mut out, &problem, "", *style);
     }
-    write_proofs(&mut out, metric, *style);
+    let proofs = proofs(metric);
+    if !proofs.is_empty() {
+        out.push('\n');
+    }
+    for proof in proofs {
+        let (label, text) = &proof.line;
+        let text = format!("{text}; {}", proof.held);
+        let mut lines = String::new();
+        write_line(&mut lines, &plain(label), &text, *style);
+        if !proof.holds {
+            lines = painted_lines(*style, Ink::Red, &lines);
+        }
+        out.push_str(&lines);
+    }
     Ok(out)
 }
+
+/// A label and what it is about; not yet safe to show.
+pub(super) type Line = (String, String);
 
 /// The width of the labels, in characters.
 const LABEL_WIDTH: usize = 12;
@@ -73,17 +86,35 @@ fn write_line(out: &mut String, label: &str, text: &str, style: Style) {
     );
 }
 
-fn write_description(out: &mut String, summary: &Summary, style: Style) {
+fn write_lines(out: &mut String, lines: &[Line], style: Style) {
+    for (label, text) in lines {
+        write_line(out, &plain(label), &plain(text), style);
+    }
+}
+
+/// What is measured, in one sentence.
+pub(super) fn about(summary: &Summary) -> String {
+    let entry = summary.entry.as_ref();
+    entry.map(|entry| entry.about.clone()).unwrap_or_default()
+}
+
+/// What a metric measures and how.
+pub(super) fn description(run: &Run, summary: &Summary) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut line = |label: &str, text: String| {
+        if !text.trim().is_empty() {
+            lines.push((label.to_owned(), text));
+        }
+    };
     let entry = summary.entry.clone().unwrap_or_default();
-    paragraph(out, INDENT, &plain(&entry.about), style.width());
+    let needs_two = entry.needs_two_cpus();
     if entry.title != entry.about {
-        write_line(out, "name", &plain(&entry.title), style);
+        line("name", entry.title);
     }
-    for (label, text) in [("between", &entry.between), ("via", &entry.via)] {
-        write_line(out, label, &plain(text), style);
-    }
+    line("between", entry.between);
+    line("via", entry.via);
     if entry.idiom {
-        write_line(out, "idiom", NO_OBJECT, style);
+        line("idiom", NO_OBJECT.to_owned());
     }
     if summary.status == Status::Ok {
         let batch = match summary.batch {
@@ -99,7 +130,7 @@ fn write_description(out: &mut String, summary: &Summary, style: Style) {
             number::count(summary.replicates as u64),
             plural(summary.tried as u64, "replicate"),
         );
-        write_line(out, "samples", &text, style);
+        line("samples", text);
     }
     if let Some(ns) = summary.cpu_time {
         let unit = TimeUnit::of(ns);
@@ -109,8 +140,12 @@ fn write_description(out: &mut String, summary: &Summary, style: Style) {
             Place::significant(value, 3).show(value),
             unit.name
         );
-        write_line(out, "CPU time", &text, style);
+        line("CPU time", text);
     }
+    if let Some(cpus) = two_cpus(run).filter(|_| needs_two) {
+        line("CPUs", cpus);
+    }
+    lines
 }
 
 /// A line of the distribution: a range of values and the number of samples in it.
@@ -339,7 +374,7 @@ impl<'a> Bars<'a> {
 
 /// The samples of all replicates with a value: ticks per operation in ascending order, each with
 /// its count.
-fn pooled(metric: &Metric) -> Vec<(f64, u64)> {
+pub(super) fn pooled(metric: &Metric) -> Vec<(f64, u64)> {
     let mut all: Vec<(f64, u64)> = metric
         .replicates
         .iter()
@@ -365,7 +400,7 @@ fn pooled(metric: &Metric) -> Vec<(f64, u64)> {
 
 /// The greatest common step of all values, in ticks per operation: the resolution of the clock or
 /// a multiple of it. `None` if the replicates differ in their batch.
-fn grain(metric: &Metric) -> Option<f64> {
+pub(super) fn grain(metric: &Metric) -> Option<f64> {
     let ok = || {
         metric
             .replicates
@@ -385,7 +420,7 @@ fn grain(metric: &Metric) -> Option<f64> {
     (step > 0).then(|| step as f64 / batch as f64)
 }
 
-fn common_divisor(a: u64, b: u64) -> u64 {
+pub(super) fn common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 {
         a
     } else {
@@ -403,7 +438,9 @@ fn with_decimals(value: f64, decimals: i32) -> String {
     Place::decimals(decimals).show(value)
 }
 
-fn write_figures(out: &mut String, metric: &Metric, summary: &Summary, style: Style) {
+/// The figures of a metric that has a value, with their intervals.
+pub(super) fn figures(metric: &Metric, summary: &Summary) -> Vec<Line> {
+    let mut lines = Vec::new();
     let interval = summary.low.zip(summary.high);
     let grain = 1.0 / summary.batch.max(1) as f64;
     let time_unit = summary
@@ -440,7 +477,7 @@ fn write_figures(out: &mut String, metric: &Metric, summary: &Summary, style: St
     };
     let mut line = |label: &str, text: Option<String>| {
         let text = text.unwrap_or_else(|| UNAVAILABLE.to_owned());
-        write_line(out, label, &text, style);
+        lines.push((label.to_owned(), text));
     };
     let median = summary.median.map(|median| match interval {
         Some((low, high)) => format!("{} (interval {}..{})", both(median), show(low), show(high)),
@@ -489,6 +526,7 @@ fn write_figures(out: &mut String, metric: &Metric, summary: &Summary, style: St
         })
         .collect();
     line("replicates", Some(medians.join("  ")));
+    lines
 }
 
 /// What else the machine did during each replicate: labels, names of counts and what they are.
@@ -500,8 +538,9 @@ const COUNTS: [(&str, &str, Measure); 5] = [
     ("heat", THROTTLES, Measure::Events),
 ];
 
-/// Writes the counts of each replicate. Time and heat are left out if there was none.
-fn write_counts(out: &mut String, run: &Run, metric: &Metric, style: Style) {
+/// The counts of each replicate. Time and heat are left out if there was none.
+pub(super) fn counts(run: &Run, metric: &Metric) -> Vec<Line> {
+    let mut lines = Vec::new();
     for (label, name, measure) in COUNTS {
         let counts = counts_of(run, metric, name);
         let always = [INTERRUPTS, SWITCHES].contains(&name);
@@ -513,13 +552,10 @@ fn write_counts(out: &mut String, run: &Run, metric: &Metric, style: Style) {
             (Some(count), Measure::Events) => number::count(count),
             (Some(us), Measure::Time) => time(us as f64),
         });
-        write_line(
-            out,
-            label,
-            &shown.collect::<Vec<String>>().join("  "),
-            style,
-        );
+        let text = shown.collect::<Vec<String>>().join("  ");
+        lines.push((label.to_owned(), text));
     }
+    lines
 }
 
 /// The most functions and the most paths that are listed.
@@ -538,24 +574,28 @@ fn write_paths(out: &mut String, run: &Run, id: &str, style: Style) {
     };
     out.push('\n');
     if let Some(path) = side.median() {
-        write_functions(out, &side, path, style);
+        Functions::of(&side, path).write(out, style);
     }
+    write_lines(out, &modes(&side), style);
+}
+
+/// All paths of a metric, and what distinguishes the tail.
+pub(super) fn modes(side: &Side) -> Vec<Line> {
+    let mut lines = Vec::new();
     let modes = side.modes();
-    let mut label = "paths";
-    for text in modes.iter().take(MOST_LISTED) {
-        write_line(out, label, &plain(text), style);
-        label = "";
-    }
-    if modes.len() > MOST_LISTED {
-        let rest = plural((modes.len() - MOST_LISTED) as u64, "rarer path");
-        write_line(out, label, &rest, style);
+    let rest = modes.len().saturating_sub(MOST_LISTED);
+    let rest = (rest > 0).then(|| plural(rest as u64, "rarer path"));
+    let listed = modes.into_iter().take(MOST_LISTED);
+    for (at, text) in listed.chain(rest).enumerate() {
+        let label = if at == 0 { "paths" } else { "" };
+        lines.push((label.to_owned(), text));
     }
     let median = side.median();
     for (label, path) in [("p99 path", side.p99()), ("worst path", side.worst())] {
         let Some((path, median)) = path.zip(median).filter(|(path, median)| path != median) else {
             continue;
         };
-        let shift = Shift::of([&side, &side], [median, path]);
+        let shift = Shift::of([side, side], [median, path]);
         let more = shift.difference();
         let shares = shift.parts.iter().take(MOST_LISTED / 2).map(|part| {
             let share = number::percent(part.difference() / more * 100.0);
@@ -565,75 +605,104 @@ fn write_paths(out: &mut String, run: &Run, id: &str, style: Style) {
         if !shares.is_empty() {
             let more = Place::decimals(i32::from(more.fract() != 0.0)).show(more);
             let text = format!("{more} more than the median: {}", shares.join(", "));
-            write_line(out, label, &plain(&text), style);
+            lines.push((label.to_owned(), text));
+        }
+    }
+    lines
+}
+
+/// The functions of a path with their instructions, and what else was counted in it.
+pub(super) struct Functions {
+    /// All instructions of the path, in words.
+    pub(super) executed: String,
+    /// The instructions of each function, their share of all, and its name; the name is not yet safe
+    /// to show. Those with the most come first.
+    pub(super) rows: Vec<(String, String, String)>,
+    /// The instructions of the functions that are not listed, in words.
+    pub(super) rest: Option<String>,
+    /// What else was counted; empty if nothing.
+    pub(super) counts: String,
+}
+
+impl Functions {
+    pub(super) fn of(side: &Side, path: &Mode) -> Self {
+        let batch = side.batch as f64;
+        let show = |count: u64| {
+            let value = count as f64 / batch;
+            let digits = if value.fract() == 0.0 { 0 } else { 2 };
+            Place::decimals(digits).show(value)
+        };
+        let total = path.instructions();
+        let mut text = format!(
+            "{} in {} of the median sample",
+            show(total),
+            plural(path.functions.len() as u64, "function")
+        );
+        if path.repetitions() > 0 {
+            let repeated = show(path.repetitions());
+            let _ = write!(
+                text,
+                ", {repeated} of them repetitions of string instructions"
+            );
+        }
+        let mut functions: Vec<(&usize, &u64)> = path.functions.iter().collect();
+        functions.sort_by_key(|(function, count)| (Reverse(**count), *function));
+        let rest = functions.split_off(functions.len().min(MOST_LISTED));
+        let row = |(function, count): (&usize, &u64)| {
+            let share = number::percent(*count as f64 / total as f64 * 100.0);
+            (show(*count), share, side.functions[*function].name.clone())
+        };
+        let counts = path.counts.iter();
+        let counts = counts.map(|(count, number)| format!("{} {}", show(*number), count.name()));
+        Functions {
+            executed: text,
+            rows: functions.into_iter().map(row).collect(),
+            rest: (!rest.is_empty()).then(|| {
+                let sum = rest.iter().map(|(_, count)| **count).sum();
+                let others = plural(rest.len() as u64, "other function");
+                format!("{} in {others}", show(sum))
+            }),
+            counts: counts.collect::<Vec<String>>().join(", "),
+        }
+    }
+
+    fn write(&self, out: &mut String, style: Style) {
+        write_line(out, "executed", &self.executed, style);
+        let width = self.rows.first().map_or(0, |(count, ..)| count.len());
+        for (count, share, name) in &self.rows {
+            let _ = writeln!(
+                out,
+                "{INDENT}{:LABEL_WIDTH$}{count:>width$}{:GAP$}{share:>6}{:GAP$}{}",
+                "",
+                "",
+                "",
+                plain(name)
+            );
+        }
+        if let Some(rest) = &self.rest {
+            write_line(out, "", rest, style);
+        }
+        if !self.counts.is_empty() {
+            write_line(out, "counts", &self.counts, style);
         }
     }
 }
 
-/// Writes the functions of a path with their instructions, and what else was counted in it.
-fn write_functions(out: &mut String, side: &Side, path: &Mode, style: Style) {
-    let batch = side.batch as f64;
-    let show = |count: u64| {
-        let value = count as f64 / batch;
-        let digits = if value.fract() == 0.0 { 0 } else { 2 };
-        Place::decimals(digits).show(value)
-    };
-    let total = path.instructions();
-    let mut text = format!(
-        "{} in {} of the median sample",
-        show(total),
-        plural(path.functions.len() as u64, "function")
-    );
-    if path.repetitions() > 0 {
-        let repeated = show(path.repetitions());
-        let _ = write!(
-            text,
-            ", {repeated} of them repetitions of string instructions"
-        );
-    }
-    write_line(out, "executed", &text, style);
-    let mut functions: Vec<(&usize, &u64)> = path.functions.iter().collect();
-    functions.sort_by_key(|(function, count)| (Reverse(**count), *function));
-    let rest = functions.split_off(functions.len().min(MOST_LISTED));
-    let width = functions
-        .first()
-        .map_or(0, |(_, count)| show(**count).len());
-    for (function, count) in functions {
-        let name = plain(&side.functions[*function].name);
-        let share = number::percent(*count as f64 / total as f64 * 100.0);
-        let _ = writeln!(
-            out,
-            "{INDENT}{:LABEL_WIDTH$}{:>width$}{:GAP$}{share:>6}{:GAP$}{name}",
-            "",
-            show(*count),
-            "",
-            ""
-        );
-    }
-    if !rest.is_empty() {
-        let sum = rest.iter().map(|(_, count)| **count).sum();
-        let others = plural(rest.len() as u64, "other function");
-        write_line(out, "", &format!("{} in {others}", show(sum)), style);
-    }
-    let counts = path.counts.iter();
-    let counts = counts.map(|(count, number)| format!("{} {}", show(*number), count.name()));
-    let counts: Vec<String> = counts.collect();
-    if !counts.is_empty() {
-        write_line(out, "counts", &counts.join(", "), style);
-    }
+/// A proof of a metric over all replicates.
+pub(super) struct ProofLine {
+    /// Its name, and what was counted and must be counted.
+    pub(super) line: Line,
+    /// In how many of the replicates it held.
+    pub(super) held: String,
+    /// Whether it held in all replicates.
+    pub(super) holds: bool,
 }
 
-fn write_proofs(out: &mut String, metric: &Metric, style: Style) {
-    let all: Vec<Proof> = metric
-        .replicates
-        .iter()
-        .flat_map(|r| r.proofs.clone())
-        .collect();
-    if all.is_empty() {
-        return;
-    }
-    out.push('\n');
-    for (name, proofs) in grouped(&all, |proof| proof.name.clone()) {
+/// The proofs of a metric.
+pub(super) fn proofs(metric: &Metric) -> Vec<ProofLine> {
+    let replicates = metric.replicates.iter();
+    let all: Vec<&Proof> = replicates.flat_map(|one| &one.proofs).collect();
+    let line = |(name, proofs): (&str, Vec<&&Proof>)| {
         let held = proofs
             .iter()
             .filter(|p| (p.low..=p.high).contains(&p.counted))
@@ -645,18 +714,21 @@ fn write_proofs(out: &mut String, metric: &Metric, style: Style) {
         let counted = ends(|p| p.counted);
         let (low, high) = (ends(|p| p.low).0, ends(|p| p.high).1);
         let text = format!(
-            "{} counted, must be {}; held in {held} of {}",
+            "{} counted, must be {}",
             range_text(counted.0, counted.1),
-            range_text(low, high),
-            plural(proofs.len() as u64, "replicate")
+            range_text(low, high)
         );
-        let mut lines = String::new();
-        write_line(&mut lines, &plain(&name), &text, style);
-        if held < proofs.len() {
-            lines = painted_lines(style, Ink::Red, &lines);
+        ProofLine {
+            line: (name.to_owned(), text),
+            held: format!(
+                "held in {held} of {}",
+                plural(proofs.len() as u64, "replicate")
+            ),
+            holds: held == proofs.len(),
         }
-        out.push_str(&lines);
-    }
+    };
+    let grouped = grouped(&all, |proof| proof.name.as_str());
+    grouped.into_iter().map(line).collect()
 }
 
 /// A range of counts as text.

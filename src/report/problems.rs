@@ -163,18 +163,26 @@ pub(super) fn write_skipped(out: &mut String, problems: &[Problem], style: Style
     }
 }
 
+/// The name of a status, for people.
+pub(super) fn status_name(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "measured",
+        Status::Skipped => "skipped",
+        Status::Failed => "failed",
+        Status::Incomplete => "incomplete",
+    }
+}
+
 /// Writes a problem: its status, its place (` in canaries` or empty, safe to show), the reason and
 /// the ids.
 pub(super) fn write_problem(out: &mut String, problem: &Problem, place: &str, style: Style) {
-    let (status, ink) = match problem.status {
-        Status::Skipped => ("skipped", Ink::Bold),
-        Status::Failed => ("failed", Ink::Red),
-        Status::Incomplete => ("incomplete", Ink::Red),
-        Status::Ok => ("replicates lost", Ink::Bold),
+    let ink = match problem.status {
+        Status::Skipped | Status::Ok => Ink::Bold,
+        Status::Failed | Status::Incomplete => Ink::Red,
     };
     let mut head = match problem.status {
-        Status::Ok => status.to_owned(),
-        _ => format!("{} {status}", problem.metrics.len()),
+        Status::Ok => "replicates lost".to_owned(),
+        status => format!("{} {}", problem.metrics.len(), status_name(status)),
     };
     let mut rest = format!("{place}: {}", plain(&problem.reason));
     if place.is_empty() {

@@ -82,7 +82,7 @@ impl Page {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width,initial-scale=1";
                     meta http-equiv="Content-Security-Policy" content=(policy);
-                    meta name="generator" content=(concat!("kernmark ", env!("CARGO_PKG_VERSION")));
+                    meta name="generator" content="kernmark";
                     title { (text(&self.title)) }
                     style { (PreEscaped(style)) }
                 }
@@ -208,7 +208,7 @@ pub fn warning_box(sentence: &str) -> Markup {
     html! { div .warn role="note" { (text(sentence)) } }
 }
 
-/// Labels with their texts, not yet safe to show.
+/// Labels with their texts, not yet safe to show. Labels are short.
 #[must_use]
 pub fn facts<L: AsRef<str>, T: AsRef<str>>(facts: &[(L, T)]) -> Markup {
     html! {
@@ -251,7 +251,7 @@ pub fn table_head(columns: &[Column]) -> Markup {
         thead {
             tr {
                 @for column in columns {
-                    th .o[column.is_optional] data-sort=[column.sorts.then_some("1")] scope="col" { (column.title) }
+                    th class=[column.is_optional.then_some("o")] data-sort=[column.sorts.then_some("1")] scope="col" { (column.title) }
                 }
             }
         }
@@ -352,6 +352,17 @@ impl Axis {
         At(((self.place(value) - low) / (high - low)).clamp(0.0, 1.0) * 100.0)
     }
 
+    /// The value at a place.
+    #[must_use]
+    pub fn value(self, at: At) -> f64 {
+        let (low, high) = (self.place(self.low), self.place(self.high));
+        let place = low + (high - low) * at.0 / 100.0;
+        match self.scale {
+            Scale::Linear => place,
+            Scale::Log => place.exp(),
+        }
+    }
+
     /// Round values of the axis: powers of ten, with 2 and 5 between them if there is room; or equal
     /// steps, if the axis is linear or covers less than a power of ten.
     #[must_use]
@@ -414,21 +425,33 @@ impl Axis {
 }
 
 /// The labels of an axis, to be drawn into an `svg` at this height (the base line of the letters).
+/// At the edges of a picture they grow inwards.
 #[must_use]
 pub fn tick_labels(ticks: &[Tick], y: u32) -> Markup {
+    let classes = |tick: &Tick| {
+        let edge = match tick.at.0 {
+            at if at < 6.0 => "s",
+            at if at > 94.0 => "e",
+            _ => "",
+        };
+        let optional = if tick.is_optional { "w" } else { "" };
+        let classes = format!("{edge} {optional}");
+        Some(classes.trim().to_owned()).filter(|classes| !classes.is_empty())
+    };
     html! {
         @for tick in ticks {
-            text .w[tick.is_optional] x=(tick.at) y=(y) text-anchor=(text_anchor(tick.at)) { (plain(&tick.label)) }
+            text class=[classes(tick)] x=(tick.at) y=(y) { (plain(&tick.label)) }
         }
     }
 }
 
-/// Where a label at the edge of a picture grows: inwards.
-fn text_anchor(at: At) -> &'static str {
-    match at.0 {
-        at if at < 2.0 => "start",
-        at if at > 98.0 => "end",
-        _ => "middle",
+/// A drawing in a box of 1000 by 100 that fills the picture's width, at this height.
+#[must_use]
+pub fn stretched(y: u32, height: u32, drawing: &Markup) -> Markup {
+    html! {
+        svg y=(y) width="100%" height=(height) viewBox="0 0 1000 100" preserveAspectRatio="none" {
+            (drawing)
+        }
     }
 }
 
@@ -437,7 +460,7 @@ fn text_anchor(at: At) -> &'static str {
 pub fn grid(ticks: &[Tick], height: u32) -> Markup {
     html! {
         @for tick in ticks {
-            line .g .w[tick.is_optional] x1=(tick.at) x2=(tick.at) y2=(height) {}
+            line class=(if tick.is_optional { "g w" } else { "g" }) x1=(tick.at) x2=(tick.at) y2=(height) {}
         }
     }
 }
@@ -484,6 +507,7 @@ mod tests {
         let axis = Axis::new(Scale::Log, 1.0, 1e4);
         assert_eq!(axis.at(100.0), At(50.0));
         assert_eq!(axis.at(0.0), At(0.0));
+        assert!((axis.value(At(75.0)) - 1000.0).abs() < 1e-9);
         assert_eq!(axis.round_values().len(), 5);
         assert_eq!(
             Axis::new(Scale::Linear, 0.0, 10.0).round_values(),
