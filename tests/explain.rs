@@ -220,6 +220,19 @@ const PIPE: &[Costs] = &[
     ("roundtrip.pipe.threads", |r| 2320 + 10 * r),
 ];
 
+/// The same, and another round trip.
+const SEVERAL: &[Costs] = &[
+    PIPE[0],
+    PIPE[1],
+    PIPE[2],
+    PIPE[3],
+    PIPE[4],
+    PIPE[5],
+    PIPE[6],
+    PIPE[7],
+    ("roundtrip.eventfd.threads", |r| 1900 + r),
+];
+
 fn json(id: &str, file: &str) -> Value {
     let text = succeeds(&mut kernmark(&["explain", id, file, "--format", "json"]));
     serde_json::from_str(&text).unwrap()
@@ -259,6 +272,36 @@ fn round_trip_is_shown_with_parts_and_residual() {
     assert_eq!(whole["residual"]["low"], 420.0);
     assert_eq!(whole["residual"]["high"], 468.0);
     assert_eq!(whole["residual"]["reading"], "rest");
+}
+
+#[test]
+fn several_metrics_are_listed() {
+    let file = saved("several", 7, SEVERAL);
+    let shown = |arguments: &[&str]| {
+        let all = [&["explain", "roundtrip.*", &file][..], arguments].concat();
+        succeeds(kernmark(&all).env("COLUMNS", "80")).replace(&file, "several")
+    };
+    let table = shown(&["--sort", "residual"]);
+    assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+    assert_snapshot!("explain_list", table);
+    assert_snapshot!("explain_list_markdown", shown(&["--format", "md"]));
+    let first = shown(&["--sort", "cost", "--top", "1"]);
+    assert!(
+        first.contains("roundtrip.pipe.threads") && first.contains("1 more metric not shown"),
+        "{first}"
+    );
+    let whole: Value = serde_json::from_str(&shown(&["--json", "--top", "1"])).unwrap();
+    let metrics = whole["metrics"].as_array().unwrap();
+    let ids: Vec<&Value> = metrics.iter().map(|one| &one["id"]).collect();
+    assert_eq!(ids, ["roundtrip.pipe.threads", "roundtrip.eventfd.threads"]);
+    assert_eq!(metrics[0]["sum"], 1886);
+    // One that is left has its page.
+    let one = shown(&["--exclude", "*.eventfd.*"]);
+    assert!(one.contains("sum of the parts"), "{one}");
+    let unknown = kernmark(&["explain", "roundtrip.*", &file, "--exclude", "nothing"])
+        .output()
+        .unwrap();
+    assert_eq!(unknown.status.code(), Some(2));
 }
 
 /// A write is the way in, the copy and the way out, which a run in kernel mode has.
@@ -373,7 +416,7 @@ fn metric_without_composition_is_rejected_with_suggestions() {
         "{message}"
     );
     assert!(message.contains("roundtrip.pipe.threads"), "{message}");
-    let (status, message) = refused("roundtrip.pipe.thread", &file);
+    let (status, message) = refused("roundtrip.pipe.thread_", &file);
     assert_eq!(status, Some(2));
     assert!(
         message.contains("did you mean roundtrip.pipe.threads"),

@@ -142,7 +142,14 @@ fn filters_select_in_every_format() {
 #[test]
 fn unknown_filters_are_the_error_of_run() {
     let bed = Bed::new();
-    for command in ["show base.km", "plan base.km", "compare base.km new.km"] {
+    for command in [
+        "show base.km",
+        "plan base.km",
+        "compare base.km new.km",
+        "run",
+        "ab linux linux",
+        "matrix --on linux --on linux",
+    ] {
         let why = "nothing is called `mutx` (`kernmark list` shows every id); did you mean mutex";
         bed.run(&format!("{command} mutx")).expect(2, "", why);
         bed.run(&format!("{command} --exclude mutx"))
@@ -151,6 +158,27 @@ fn unknown_filters_are_the_error_of_run() {
             .expect(2, "", "nothing is left");
         bed.run(&format!("{command} --top 0"))
             .expect(2, "", "--top");
+    }
+}
+
+#[test]
+fn what_is_excluded_is_not_measured() {
+    let bed = Bed::new();
+    let run = "run syscall.null yield.threads --exclude yield --runs 1 --samples 5";
+    let measured = ["clock.read", "syscall.null"];
+    assert_eq!(
+        bed.ids(&format!("{run} -o out.km --json --no-realtime")),
+        measured
+    );
+    assert_eq!(bed.ids("show out.km --json"), measured);
+}
+
+#[test]
+fn filter_in_the_place_of_the_file_is_explained() {
+    let bed = Bed::new();
+    for command in ["show", "plan", "explain mutex"] {
+        bed.run(&format!("{command} --on freertos:m4 base.km"))
+            .expect(2, "", "latest:freertos:m4");
     }
 }
 
@@ -190,7 +218,12 @@ fn compare_opens_with_the_answer() {
         Some("0 regressed, 0 improved, 0 inconclusive, 4 equivalent")
     );
     assert!(same.out.lines().count() <= 12, "{}", same.out);
-    assert!(same.out.contains("\n4 equivalent (4 up to p50"));
+    assert!(
+        same.out
+            .contains("\n4 equivalent (1 up to p50, 3 up to p90"),
+        "{}",
+        same.out
+    );
     let seen = bed.run("compare base.km new.km");
     assert!(seen
         .out

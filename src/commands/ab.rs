@@ -13,7 +13,7 @@ use super::matrix::with;
 use super::run::{self, prepare, selected, Prepared};
 use super::saving::{MeasuredRun, Saving};
 use super::target::{lock_machine, resolve, ResolvedTarget};
-use super::{budget, exit, interrupt, Failure, Outcome};
+use super::{budget, exit, interrupt, verify_selection, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
 use crate::base::text::plain;
 use crate::files::store;
@@ -23,6 +23,7 @@ use crate::judge::pairing::block_sizes;
 use crate::measure::progress::{self, Position, Progress};
 use crate::measure::{End, Measured, Measurement, Recording};
 use crate::report::compare::Origin;
+use crate::stream::filter;
 use crate::stream::run::{Fact, Unit};
 use crate::target::spec::Spec;
 
@@ -97,6 +98,7 @@ pub(super) fn ab(arguments: &Arguments) -> Outcome {
         let target = resolve(spec, &interrupt)?;
         let run = run::Arguments {
             filters: arguments.selection.filters.clone(),
+            exclude: arguments.selection.exclude.clone(),
             on: spec.clone(),
             effort: effort(&arguments.effort, &target, seed),
             conditions: arguments.conditions.clone(),
@@ -121,6 +123,13 @@ pub(super) fn ab(arguments: &Arguments) -> Outcome {
     let [Some(base), Some(new)] = made else {
         return Ok(status.max(exit::FAILED));
     };
+    let selection = arguments.selection.metrics();
+    verify_selection(&selection, &[&base.run, &new.run])?;
+    // The comparison leaves out what is excluded, but needs the clock.
+    let measured = filter::Selection {
+        exclude: Vec::new(),
+        ..selection
+    };
     let origin = |side: usize, made: &MeasuredRun| {
         let file = match &made.path {
             Some(path) => path.display().to_string(),
@@ -128,7 +137,7 @@ pub(super) fn ab(arguments: &Arguments) -> Outcome {
         };
         let column = Column {
             name: NAMES[side].to_owned(),
-            run: selected(made, &arguments.selection.filters),
+            run: selected(made, &measured),
         };
         Origin::of(vec![file], column)
     };
@@ -247,13 +256,13 @@ fn measure(
         return Ok(None);
     };
     let counted = sides.iter().find(|side| side.target.meter.is_some());
+    let selection = asked[0].metrics();
     let detail = asked[0].conditions.detail();
     let observed = counted.unwrap_or(&sides[0]);
-    let Some(observed) = observed.observe(&asked[0].filters, detail, interrupt) else {
+    let Some(observed) = observed.observe(&selection, detail, interrupt) else {
         return Ok(None);
     };
     let started = SystemTime::now();
-    let filters = &asked[0].filters;
     let runs = sides.each_ref().map(|side| side.plan.runs);
     let schedule = schedule(runs, seed);
     let saving = |side: usize| {
@@ -284,8 +293,8 @@ fn measure(
     new_recording.before(&before[1]);
     let [base, new] = &mut sides;
     let measurements = [
-        base.measurement(filters, &mut base_recording),
-        new.measurement(filters, &mut new_recording),
+        base.measurement(&selection, &mut base_recording),
+        new.measurement(&selection, &mut new_recording),
     ];
     let name = store::measurement(started, seed);
     let [base, new] = measure_alternately(measurements, &schedule, &name, &progress);

@@ -35,8 +35,9 @@ pub(super) fn named(argument: &Path) -> Result<PathBuf, Failure> {
             target: Some(full_target(&target)),
             back,
         }),
-        // `run.km` is no name of a saved run, unless there is one.
-        name @ Name::Named(_) if text.contains('.') => {
+        // `run.km` is no name of a saved run, unless there is one. Without a folder of saved runs,
+        // every name is that of a file.
+        name @ Name::Named(_) if text.contains('.') || folder().is_err() => {
             find(&name).or_else(|_| Ok(argument.to_owned()))
         }
         name => find(&name),

@@ -16,12 +16,24 @@ use crate::stream::session::Reader;
 use crate::target::spec::Spec;
 
 /// The file that the user named, or the latest run of a target.
-pub(super) fn path_or_latest(file: Option<&Path>, on: &Spec) -> Result<PathBuf, Failure> {
-    if let Some(path) = file {
-        return named(path);
+///
+/// # Errors
+///
+/// Both are named. Then the user may mean a filter, which comes after the file.
+pub(super) fn path_or_latest(file: Option<&Path>, on: Option<&Spec>) -> Result<PathBuf, Failure> {
+    match (file, on) {
+        (Some(file), Some(on)) => {
+            return Err(Failure::Usage(format!(
+                "`{}` is taken for the file, so --on has no use; before filters, name the latest \
+                 run of a target as the file: latest:{on}",
+                file.display()
+            )));
+        }
+        (Some(path), None) => return named(path),
+        (None, _) => report_interrupted_runs(),
     }
-    report_interrupted_runs();
-    let target = resolve(on, &interrupt()?)?.target();
+    let on = on.cloned().unwrap_or_default();
+    let target = resolve(&on, &interrupt()?)?.target();
     find(&Name::Latest {
         target: Some(target),
         back: 0,

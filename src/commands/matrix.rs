@@ -11,8 +11,6 @@ use super::saving::MeasuredRun;
 use super::target::resolve;
 use super::{exit, interrupt, Failure, Outcome};
 use crate::judge::matrix::{Column, MatrixKey};
-use crate::stream::filter;
-use crate::stream::run::Run;
 use crate::target::spec::{Spec, DEFAULT};
 use crate::{export, report};
 
@@ -59,6 +57,7 @@ pub(super) fn matrix(arguments: &Arguments) -> Outcome {
         .iter()
         .map(|column| run::Arguments {
             filters: arguments.selection.filters.clone(),
+            exclude: arguments.selection.exclude.clone(),
             on: column.spec.clone(),
             effort: arguments.effort.clone(),
             conditions: arguments.conditions.clone(),
@@ -70,7 +69,9 @@ pub(super) fn matrix(arguments: &Arguments) -> Outcome {
     for run in &runs {
         run.check(&resolve(&run.on, &interrupt)?)?;
     }
+    let selection = arguments.selection.metrics();
     let mut columns = Vec::new();
+    let mut ids: Vec<String> = Vec::new();
     let mut status = exit::OK;
     let mut failure = None;
     for (run, Wanted { name, spec }) in runs.iter().zip(wanted) {
@@ -88,10 +89,11 @@ pub(super) fn matrix(arguments: &Arguments) -> Outcome {
             Err(other) => return Err(other),
         };
         report_path(&made);
+        ids.extend(made.run.ids().into_iter().map(str::to_owned));
         status = status.max(made.exit_status());
         columns.push(Column {
             name,
-            run: shown(&made, &arguments.selection),
+            run: selected(&made, &selection),
         });
         if status == exit::INTERRUPTED {
             break;
@@ -100,17 +102,15 @@ pub(super) fn matrix(arguments: &Arguments) -> Outcome {
     if !columns.is_empty() {
         show(&columns, arguments)?;
     }
-    failure.map_or(Ok(status), Err)
-}
-
-/// What a column shows of a run.
-fn shown(made: &MeasuredRun, selection: &Selection<MatrixKey>) -> Run {
-    let mut run = selected(made, &selection.filters);
-    run.select(&filter::Selection {
-        filters: Vec::new(),
-        ..selection.metrics()
-    });
-    run
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    // A target that takes no orders need not have what another one has.
+    if status != exit::INTERRUPTED {
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        selection.verify(&ids).map_err(Failure::Absent)?;
+    }
+    Ok(status)
 }
 
 fn show(columns: &[Column], arguments: &Arguments) -> Outcome {

@@ -69,7 +69,7 @@ pub(super) fn noise(arguments: &Arguments) -> Outcome {
             return Ok(made.exit_status());
         }
         status = status.max(made.exit_status());
-        runs.push(selected(&made, &arguments.filters));
+        runs.push(selected(&made, &run.metrics()));
     }
     let noise = Noise::of(&runs).ok_or_else(|| {
         let why = "the conditions of these runs differ (kernmark compare shows how), so no noise \

@@ -22,9 +22,9 @@ pub struct Arguments {
     /// The pilot: a saved run, or `-` for standard input [default: the latest complete run of --on]
     pub file: Option<PathBuf>,
 
-    /// Use the latest run of this target
-    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
-    pub on: Spec,
+    /// Use the latest run of this target [default: linux]
+    #[arg(long, value_name = "SPEC", value_parser = spec)]
+    pub on: Option<Spec>,
 
     /// What is planned for, as one family.
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub(super) fn plan(arguments: &Arguments) -> Outcome {
             report::plan::percent(question.margin)
         )));
     }
-    let path = path_or_latest(arguments.file.as_deref(), &arguments.on)?;
+    let path = path_or_latest(arguments.file.as_deref(), arguments.on.as_ref())?;
     let pilot = read_run(&path)?;
     let selection = arguments.selection.metrics();
     verify_selection(&selection, &[&pilot])?;

@@ -17,7 +17,7 @@ use super::saving::{Destination, MeasuredRun, Saving};
 use super::target::{
     self, lock_machine, measured_cpus, open, resolve, Kind, OpenOptions, OpenTarget, ResolvedTarget,
 };
-use super::{budget, exit, interrupt, is_selected, verify_filters, Failure, Outcome};
+use super::{budget, exit, interrupt, verify_selection, Failure, Outcome};
 use crate::base::interrupt::Interrupt;
 use crate::base::number::plural;
 use crate::base::text::{plain, shell_word};
@@ -34,7 +34,7 @@ use crate::report;
 use crate::report::table::{self, View};
 use crate::stream::counted::Counted;
 use crate::stream::filter;
-use crate::stream::run::{Fact, Run, Unit, FILTERS};
+use crate::stream::run::{Fact, Run, Unit, EXCLUDE, FILTERS};
 use crate::target::spec::Spec;
 use crate::target::tracer::TraceOptions;
 use crate::target::Orders;
@@ -47,6 +47,10 @@ pub struct Arguments {
     /// Select metrics: the start of an id (`semaphore`, `semaphore.take`) or a glob (`*.u_to_u`)
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
+
+    /// Leave out metrics: the start of an id or a glob; may be repeated
+    #[arg(long, value_name = "FILTER")]
+    pub exclude: Vec<String>,
 
     /// What to measure
     #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", help = ON, long_help = ON_LONG)]
@@ -145,14 +149,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         return Ok(exit::INTERRUPTED);
     };
     let judgement = budget.map(|budget| budget.judge(&made.run)).transpose();
-    let shown = selected(&made, &arguments.filters);
+    let selection = arguments.metrics();
+    let shown = selected(&made, &selection);
     let view = View {
         columns: arguments.table.columns.clone(),
         ranking: Ranking {
             all: arguments.all,
             ..Ranking::default()
         },
-        filtered: !arguments.filters.is_empty(),
+        filtered: selection != filter::Selection::default(),
     };
     let text = match (&judgement, arguments.printed.format()) {
         (Ok(Some(judgement)), format) => budget::formatted_with(&shown, judgement, format, &view),
@@ -181,10 +186,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     // Reported only now: even if the format cannot hold the run, it has been saved.
     text?;
-    let metrics = made.run.metrics.iter().map(|metric| &metric.id);
-    let entries = made.run.catalog.iter().map(|entry| &entry.metric);
-    let ids: Vec<&str> = metrics.chain(entries).map(String::as_str).collect();
-    filter::verify(&arguments.filters, &ids).map_err(Failure::Absent)?;
+    verify_selection(&selection, &[&made.run])?;
     let judgement = judgement.map_err(Failure::Absent)?;
     Ok(budget::combined_status(
         made.exit_status(),
@@ -236,6 +238,14 @@ fn hash_in_name(path: &Path) -> Option<String> {
 }
 
 impl Arguments {
+    /// The metrics to measure.
+    pub(super) fn metrics(&self) -> filter::Selection {
+        filter::Selection {
+            filters: self.filters.clone(),
+            exclude: self.exclude.clone(),
+        }
+    }
+
     /// What to follow the instructions of.
     fn wanted_trace(&self) -> Option<TraceOptions> {
         let all = TraceOptions {
@@ -263,14 +273,18 @@ impl Arguments {
     }
 }
 
-/// The metrics of a run that the filters select. A target that takes no orders measures more.
-pub(super) fn selected(made: &MeasuredRun, filters: &[String]) -> Run {
+/// The metrics of a run that are selected. A target that takes no orders measures more, and a case
+/// may have more metrics than the filters name: these stay, unless they are excluded.
+pub(super) fn selected(made: &MeasuredRun, selection: &filter::Selection) -> Run {
     let mut selected = made.run.clone();
-    if made.orders == Orders::None {
-        let stays = |id: &str| id == crate::stream::run::CLOCK || is_selected(id, filters);
-        selected.metrics.retain(|metric| stays(&metric.id));
-        selected.catalog.retain(|entry| stays(&entry.metric));
-    }
+    let filters = match made.orders {
+        Orders::None => selection.filters.clone(),
+        _ => Vec::new(),
+    };
+    selected.select(&filter::Selection {
+        filters,
+        exclude: selection.exclude.clone(),
+    });
     selected
 }
 
@@ -299,8 +313,9 @@ pub(super) fn measure_target(
     else {
         return Ok(None);
     };
+    let selection = arguments.metrics();
     let detail = arguments.conditions.detail();
-    let Some(observed) = prepared.observe(&arguments.filters, detail, interrupt) else {
+    let Some(observed) = prepared.observe(&selection, detail, interrupt) else {
         return Ok(None);
     };
     // Read after the wait, which may have been long.
@@ -315,7 +330,7 @@ pub(super) fn measure_target(
     }
     let mut recording = Recording::new(&facts, saving.out());
     recording.before(&observed.counted);
-    let measurement = prepared.measurement(&arguments.filters, &mut recording);
+    let measurement = prepared.measurement(&selection, &mut recording);
     let mut watch = |position: &Position| progress.show(&progress::line(position));
     let mut measured = measure::measure(measurement, &mut watch);
     if let (Some(tracer), Ok(measured)) = (&prepared.target.tracer, &mut measured) {
@@ -383,7 +398,9 @@ pub(super) fn prepare<'a>(
         else {
             return Ok(None);
         };
-        verify_filters(&catalog.entries, &arguments.filters)?;
+        let ids = catalog.entries.iter().map(|entry| entry.metric.as_str());
+        let ids: Vec<&str> = ids.collect();
+        arguments.metrics().verify(&ids).map_err(Failure::Absent)?;
         Some(catalog)
     };
     Ok(Some(Prepared {
@@ -400,10 +417,10 @@ impl Prepared<'_> {
         self.target.target.orders()
     }
 
-    /// The cases that the filters select.
-    pub(super) fn cases(&self, filters: &[String]) -> Vec<String> {
+    /// The cases with a selected metric.
+    pub(super) fn cases(&self, selection: &filter::Selection) -> Vec<String> {
         let entries = self.catalog.iter().map(|catalog| &catalog.entries);
-        let cases = |entries| measure::cases(entries, |entry| is_selected(&entry.metric, filters));
+        let cases = |entries| measure::cases(entries, |entry| selection.selects(&entry.metric));
         entries.flat_map(|entries| cases(entries)).collect()
     }
 
@@ -411,14 +428,14 @@ impl Prepared<'_> {
     /// that.
     pub(super) fn observe(
         &self,
-        filters: &[String],
+        selection: &filter::Selection,
         detail: Detail,
         interrupt: &Interrupt,
     ) -> Option<Observed> {
         let Some(meter) = &self.target.meter else {
             return Some(Observed::default());
         };
-        let length = self.plan.observation(self.cases(filters).len());
+        let length = self.plan.observation(self.cases(selection).len());
         meter.observe(length, detail, interrupt)
     }
 
@@ -430,13 +447,13 @@ impl Prepared<'_> {
         facts
     }
 
-    /// Records the catalog and starts to measure what the filters select.
+    /// Records the catalog and starts to measure what is selected.
     pub(super) fn measurement<'a, 'b>(
         &'a mut self,
-        filters: &[String],
+        selection: &filter::Selection,
         recording: &'a mut Recording<'b>,
     ) -> Measurement<'a, 'b> {
-        let cases = self.cases(filters);
+        let cases = self.cases(selection);
         self.measurement_of(cases, recording)
     }
 
@@ -547,8 +564,15 @@ fn run_facts(
         }
         None => {}
     }
-    if !arguments.filters.is_empty() {
-        facts.push(Fact::new(FILTERS, arguments.filters.join(" ")));
+    if !arguments.filters.is_empty() || !arguments.exclude.is_empty() {
+        let filters = match arguments.filters.as_slice() {
+            [] => "*".to_owned(),
+            some => some.join(" "),
+        };
+        facts.push(Fact::new(FILTERS, filters));
+    }
+    if !arguments.exclude.is_empty() {
+        facts.push(Fact::new(EXCLUDE, arguments.exclude.join(" ")));
     }
     if arguments.conditions.host_name {
         let name = rustix::system::uname();

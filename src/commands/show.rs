@@ -25,9 +25,9 @@ pub struct Arguments {
     /// reference:zircon/2018-01-02 [default: the latest complete run of --on]
     pub file: Option<PathBuf>,
 
-    /// Use the latest run of this target
-    #[arg(long, value_name = "SPEC", value_parser = spec, default_value = "linux", conflicts_with = "file")]
-    pub on: Spec,
+    /// Use the latest run of this target [default: linux]
+    #[arg(long, value_name = "SPEC", value_parser = spec)]
+    pub on: Option<Spec>,
 
     /// What is shown.
     #[command(flatten)]
@@ -73,10 +73,15 @@ impl Arguments {
 }
 
 pub(super) fn show(arguments: &Arguments) -> Outcome {
-    if let Some(dataset) = arguments.file.as_deref().and_then(published::named) {
+    if let Some(dataset) = arguments
+        .file
+        .as_deref()
+        .filter(|_| arguments.on.is_none())
+        .and_then(published::named)
+    {
         return published::show(&dataset?, arguments);
     }
-    let path = path_or_latest(arguments.file.as_deref(), &arguments.on)?;
+    let path = path_or_latest(arguments.file.as_deref(), arguments.on.as_ref())?;
     let mut run = read_run(&path)?;
     let status = exit::of_run(&run);
     if !arguments.metric.is_empty() {

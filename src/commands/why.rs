@@ -34,7 +34,7 @@ use crate::statistics::order::quantile_rank;
 use crate::stream::filter;
 use crate::stream::histogram::Histogram;
 use crate::stream::paths::Paths;
-use crate::stream::run::{Fact, Run, FILTERS};
+use crate::stream::run::{Fact, Run};
 use crate::target::spec::Spec;
 use crate::target::tracer::{TraceOptions, Tracer};
 use crate::trace::calls::{calls, missed_starts, Call, Counts};
@@ -512,7 +512,7 @@ struct Saved {
     run: Run,
     on: Spec,
     samples: u32,
-    filters: Vec<String>,
+    asked: filter::Selection,
 }
 
 impl Saved {
@@ -535,14 +535,13 @@ impl Saved {
                 path.display()
             ))
         })?;
-        let filters = Fact::value_in(&run.host, FILTERS).unwrap_or_default();
-        let filters = filters.split_whitespace().map(str::to_owned).collect();
+        let asked = run.asked();
         Ok(Saved {
             file: path.display().to_string(),
             run,
             on,
             samples,
-            filters,
+            asked,
         })
     }
 }
@@ -574,7 +573,8 @@ fn follow_again(
 ) -> Result<Option<Followed>, Failure> {
     let order = run::Arguments {
         on: saved.on.clone(),
-        filters: saved.filters.clone(),
+        filters: saved.asked.filters.clone(),
+        exclude: saved.asked.exclude.clone(),
         effort: Effort {
             samples: Some(saved.samples),
             ..Effort::default()
@@ -630,7 +630,7 @@ fn measure_followed(
     let case = entry.case.clone();
     let cases = match how {
         Measured::Alone => vec![case.clone()],
-        Measured::AsIn(_) => prepared.cases(&order.filters),
+        Measured::AsIn(_) => prepared.cases(&order.metrics()),
     };
     wanted.case = Some(case);
     let tracer = prepared.target.tracer.clone();

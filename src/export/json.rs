@@ -707,6 +707,23 @@ pub fn figures(of: &Dataset, figures: &[Figure]) -> String {
 /// unit of the metric.
 #[must_use]
 pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
+    document(&explanation_parts(of, &origin.source))
+}
+
+/// The parts and residuals of several metrics.
+#[must_use]
+pub fn explanations(list_of: &[Explanation], source: &str) -> String {
+    let each = list_of.iter().map(|one| {
+        let parts = explanation_parts(one, source);
+        let parts = parts
+            .iter()
+            .map(|(name, value)| format!("\"{name}\": {value}"));
+        format!("{{{}}}", parts.collect::<Vec<String>>().join(", ")).replace('\n', "")
+    });
+    document(&[("of", line(&source)), ("metrics", list(each))])
+}
+
+fn explanation_parts(of: &Explanation, source: &str) -> Vec<(&'static str, String)> {
     let parts = of.parts.iter().map(|share| {
         let contribution = share.contribution();
         line(&json!({
@@ -739,9 +756,9 @@ pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
         ClockAccounting::Gross => Some("gross"),
         ClockAccounting::Published => None,
     };
-    document(&[
+    vec![
         ("id", line(&of.id)),
-        ("of", line(&origin.source)),
+        ("of", line(&source)),
         ("unit", line(&of.unit)),
         ("clock", line(&clock)),
         ("measured", line(&figure(of.cost))),
@@ -750,7 +767,7 @@ pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
         ("parts", list(parts)),
         ("sum", line(&figure(of.sum))),
         ("residual", line(&residual)),
-    ])
+    ]
 }
 
 fn dataset(dataset: &Dataset) -> Value {

@@ -199,6 +199,25 @@ pub fn explanation(of: &Explanation, origin: &explain::Origin) -> String {
     out
 }
 
+/// A table with the cost, the sum of the parts and the residual of several metrics.
+#[must_use]
+pub fn explanations(of: &[Explanation], source: &str) -> String {
+    let mut out = format!("- source: {}\n\n| metric |", escape(source));
+    for title in explain::LIST_TITLES {
+        let _ = write!(out, " {title} |");
+    }
+    out.push_str("\n| --- | ---: | ---: | ---: | ---: | --- |\n");
+    for one in of {
+        let _ = write!(out, "| {} |", code(&one.id));
+        for cell in explain::list_cells(one) {
+            let _ = write!(out, " {} |", escape(&cell));
+        }
+        out.push('\n');
+    }
+    let _ = writeln!(out, "\n{}", explain::LIST_LEGEND);
+    out
+}
+
 /// Writes the status of metrics, `place` (` in canaries`, or empty), the reason, and their ids.
 fn write_problem(out: &mut String, problem: &Problem, place: &str) {
     let status = match problem.status {

@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use sha2::{Digest as _, Sha256};
 
 use crate::stream::run::{
-    Fact, Unit, FILTERS, IMPORTED, LABEL, LINUX, MACHINE, MACHINE_ID, TARGET,
+    Fact, Unit, EXCLUDE, FILTERS, IMPORTED, LABEL, LINUX, MACHINE, MACHINE_ID, TARGET,
 };
 
 /// The last second of the year 9999, after which time stamps have another form.
@@ -110,7 +110,10 @@ impl Head {
             return Some(format!("was imported from {file}"));
         }
         if let Some(filters) = self.fact(FILTERS) {
-            return Some(format!("measured only {filters}"));
+            return Some(match self.fact(EXCLUDE) {
+                Some(exclude) => format!("measured only {filters} without {exclude}"),
+                None => format!("measured only {filters}"),
+            });
         }
         (!self.is_complete).then(|| "was cut off".to_owned())
     }

@@ -7,12 +7,15 @@
 //! says which parts a metric has; this file does the arithmetic. `doc/method.md`, section "What a
 //! cost is made of", says what a residual means and when parts do not add up.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use clap::ValueEnum;
 use serde::Deserialize;
 
 use crate::files::reference::{self, Figure, Published};
 use crate::judge::quantity::Quantity;
+use crate::judge::ranking::{greatest_first, Key};
 use crate::judge::summary::{self, Status};
 use crate::statistics::order;
 use crate::stream::run::{Replicate, Run, Unit, CLOCK};
@@ -417,6 +420,28 @@ impl Explanation {
             Some((low, high)) if low < high && low <= 0.0 && 0.0 <= high => ResidualVerdict::Noise,
             _ if self.residual < 0.0 => ResidualVerdict::Exceeded,
             _ => ResidualVerdict::Rest,
+        }
+    }
+}
+
+/// The keys of explanations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExplainKey {
+    /// By id
+    Id,
+    /// By the cost
+    Cost,
+    /// By the residual's share of the cost, of either sign
+    Residual,
+}
+
+impl Key<Explanation> for ExplainKey {
+    fn compare(self, a: &Explanation, b: &Explanation) -> Ordering {
+        let share = |one: &Explanation| one.percent(one.residual).map(f64::abs);
+        match self {
+            ExplainKey::Id => a.id.cmp(&b.id),
+            ExplainKey::Cost => greatest_first(Some(a.cost), Some(b.cost)),
+            ExplainKey::Residual => greatest_first(share(a), share(b)),
         }
     }
 }

@@ -7,10 +7,14 @@ use std::fmt::Write;
 
 use super::row::UNAVAILABLE;
 use super::style::{block, painted_lines, write_labelled, Ink, Style, GAP, INDENT};
+use super::table::left_out_text;
 use crate::base::number::plural;
 use crate::base::number::{Place, TimeUnit};
 use crate::base::text::{paragraph, plain};
-use crate::judge::explain::{ClockAccounting, Explanation, MeasuredPart, ResidualVerdict};
+use crate::judge::explain::{
+    ClockAccounting, ExplainKey, Explanation, MeasuredPart, ResidualVerdict,
+};
+use crate::judge::ranking::Ranking;
 use crate::stream::run::Unit;
 
 /// Where the figures of an explanation come from.
@@ -209,6 +213,116 @@ pub(crate) fn unmeasured(explanation: &Explanation, origin: &Origin) -> Option<S
     Some(text)
 }
 
+/// The titles of [`list_cells`].
+pub(crate) const LIST_TITLES: [&str; 5] = ["cost", "parts", "residual", "share", "residual is"];
+
+/// What the last of [`list_cells`] means.
+pub(crate) const LIST_LEGEND: &str = "noise: indistinguishable from 0; rest: not explained by the \
+    parts; exceeded: the parts cost more than the whole, so the composition does not hold; \
+    unmeasured: some parts were not measured, so the residual includes them. `kernmark explain ID` \
+    shows the parts.";
+
+/// The cost, the sum of the parts, the residual, its share, and what it says.
+pub(crate) fn list_cells(explanation: &Explanation) -> [String; 5] {
+    let scale = Scale::of(explanation);
+    let shown = |value: f64| format!("{} {}", scale.show(value), scale.unit);
+    let share = explanation.percent(explanation.residual);
+    [
+        shown(explanation.cost),
+        shown(explanation.sum),
+        shown(explanation.residual),
+        share.map_or_else(unavailable, |percent| {
+            format!("{} %", Place::decimals(1).show(percent))
+        }),
+        match explanation.residual_verdict() {
+            ResidualVerdict::Unmeasured => "unmeasured",
+            ResidualVerdict::Noise => "noise",
+            ResidualVerdict::Rest => "rest",
+            ResidualVerdict::Exceeded => "exceeded",
+        }
+        .to_owned(),
+    ]
+}
+
+/// Several explanations as text: one line for each.
+#[must_use]
+pub fn list(
+    of: &[Explanation],
+    source: &str,
+    ranking: &Ranking<ExplainKey>,
+    style: &Style,
+) -> String {
+    let mut out = String::new();
+    write_labelled(&mut out, "source", source, *style);
+    out.push('\n');
+    let (shown, left_out) = ranking.of(of);
+    let rows = shown.iter().map(|one| (one.id.as_str(), list_cells(one)));
+    let rows: Vec<(&str, [String; 5])> = rows.collect();
+    let titles = LIST_TITLES.map(str::to_owned);
+    let all = rows.iter().map(|(id, cells)| (*id, cells));
+    let layout = Layout::of(all.chain([("metric", &titles)]), *style);
+    let heading = layout.line("metric", &titles);
+    let _ = writeln!(out, "{}", style.paint(Ink::Bold, &heading));
+    for (id, cells) in &rows {
+        let _ = writeln!(out, "{}", layout.line(id, cells));
+    }
+    if left_out > 0 {
+        out.push_str(&left_out_text(left_out));
+    }
+    let mut lines = String::new();
+    paragraph(&mut lines, "", LIST_LEGEND, style.width());
+    out.push_str(&painted_lines(*style, Ink::Dim, &lines));
+    out
+}
+
+/// The widths of a table: a column of names, and right-aligned cells.
+struct Layout {
+    /// The width of the names that stand beside their cells. Longer ones get a line of their own.
+    beside: usize,
+    widths: Vec<usize>,
+}
+
+impl Layout {
+    fn of<'a, const N: usize>(
+        rows: impl Iterator<Item = (&'a str, &'a [String; N])>,
+        style: Style,
+    ) -> Self {
+        let (mut name, mut widths) = (0, vec![0; N]);
+        for (first, cells) in rows {
+            name = name.max(plain(first).chars().count());
+            for (width, cell) in widths.iter_mut().zip(cells) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let mut layout = Layout {
+            beside: name,
+            widths,
+        };
+        layout.beside = name.min(style.width().saturating_sub(layout.figures()));
+        layout
+    }
+
+    /// The width of all cells.
+    fn figures(&self) -> usize {
+        self.widths.iter().map(|width| GAP + width).sum()
+    }
+
+    fn line(&self, first: &str, cells: &[String]) -> String {
+        let (first, beside) = (plain(first), self.beside);
+        let mut line = String::new();
+        if first.chars().count() > beside {
+            let _ = writeln!(line, "{first}");
+            let _ = write!(line, "{:beside$}", "");
+        } else {
+            let _ = write!(line, "{first:<beside$}");
+        }
+        for (cell, width) in cells.iter().zip(&self.widths) {
+            let _ = write!(line, "{:GAP$}{cell:>width$}", "");
+        }
+        line
+    }
+}
+
 /// An explanation as text: the measured value, each part with its reason, the sum, the residual.
 #[must_use]
 pub fn table(explanation: &Explanation, origin: &Origin, style: &Style) -> String {
@@ -222,39 +336,24 @@ pub fn table(explanation: &Explanation, origin: &Origin, style: &Style) -> Strin
     line("measured", &measured(explanation));
     out.push('\n');
     let rows = rows(explanation);
-    let names = rows.iter().map(|row| plain(&row.name).chars().count());
     let title = heading(explanation);
-    let name = names.max().unwrap_or(0).max(title.len());
-    let widths: Vec<usize> = (0..TITLES.len())
-        .map(|at| {
-            let cells = rows.iter().map(|row| row.cells[at].chars().count());
-            cells.max().unwrap_or(0).max(TITLES[at].len())
-        })
-        .collect();
-    let figures: usize = widths.iter().map(|width| GAP + width).sum();
-    // Names that do not fit beside the figures get a line of their own.
-    let beside = name.min(style.width().saturating_sub(figures));
+    let titles = TITLES.map(str::to_owned);
+    let all = rows.iter().map(|row| (row.name.as_str(), &row.cells));
+    let layout = Layout::of(all.chain([(title.as_str(), &titles)]), *style);
+    let Layout { beside, .. } = layout;
+    let figures = layout.figures();
     let has_bars = beside + figures + GAP + BAR <= style.width();
-    let cells = |first: &str, cells: [&str; 4]| {
-        let mut line = String::new();
-        if first.chars().count() > beside {
-            let _ = writeln!(line, "{first}");
-            let _ = write!(line, "{:beside$}", "");
-        } else {
-            let _ = write!(line, "{first:<beside$}");
-        }
-        for (cell, width) in cells.iter().zip(&widths) {
-            let _ = write!(line, "{:GAP$}{cell:>width$}", "");
-        }
-        line
-    };
-    let _ = writeln!(out, "{}", style.paint(Ink::Bold, &cells(&title, TITLES)));
+    let _ = writeln!(
+        out,
+        "{}",
+        style.paint(Ink::Bold, &layout.line(&title, &titles))
+    );
     let parts = explanation.parts.len();
     for (at, row) in rows.iter().enumerate() {
         if at == parts {
             let _ = writeln!(out, "{}", "-".repeat(beside + figures));
         }
-        let mut line = cells(&plain(&row.name), row.cells.each_ref().map(String::as_str));
+        let mut line = layout.line(&row.name, &row.cells);
         // In units of 0.01 %.
         let bar = (row.bar.clamp(0.0, 100.0) * 100.0).round() as u64;
         if has_bars && bar > 0 {

@@ -163,6 +163,9 @@ fn write_opening(
     for sentence in &comparison.published {
         line("checked", sentence);
     }
+    if !comparison.floors.is_empty() {
+        line("floors", &format!("from {}", comparison.floors.join(", ")));
+    }
     line("compared", &method(comparison));
     if all {
         let names = sides.each_ref().map(|side| plain(&side.column.name));

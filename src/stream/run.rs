@@ -19,6 +19,10 @@ pub const CLOCK: &str = "clock.read";
 
 /// The name of the host fact with the filters of a run, separated by spaces.
 pub const FILTERS: &str = "filters";
+
+/// The name of the host fact with the filters of what a run leaves out, separated by spaces.
+/// [`FILTERS`] is there too.
+pub const EXCLUDE: &str = "exclude";
 /// The end of the name of a fact that has the revision of a folder: `source_revision`.
 pub const REVISION: &str = "_revision";
 
@@ -504,15 +508,17 @@ impl Run {
         }
     }
 
-    /// Whether this metric of the catalog was requested. Without filters all are requested, with
-    /// filters [`CLOCK`] and the metrics they select.
+    /// The metrics that were requested, besides [`CLOCK`].
     #[must_use]
-    pub fn asks_for(&self, metric: &str) -> bool {
-        let Some(filters) = Fact::value_in(&self.host, FILTERS) else {
-            return true;
+    pub fn asked(&self) -> filter::Selection {
+        let words = |name| {
+            let filters = Fact::value_in(&self.host, name).unwrap_or_default();
+            filters.split_whitespace().map(str::to_owned).collect()
         };
-        let selects = |filter| filter::matches(filter, metric);
-        metric == CLOCK || filters.split(' ').any(selects)
+        filter::Selection {
+            filters: words(FILTERS),
+            exclude: words(EXCLUDE),
+        }
     }
 
     /// Keeps what a selection selects, and [`CLOCK`] unless it is excluded: net costs need it.

@@ -13,7 +13,9 @@ use crate::stream::counted::{Counted, BEFORE, DURING};
 use crate::stream::histogram::Histogram;
 use crate::stream::paths::{Received, PATHS};
 use crate::stream::record::{self, Line, Record};
-use crate::stream::run::{Clock, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Unit};
+use crate::stream::run::{
+    Clock, Entry, Fact, Metric, Outcome, Replicate, Run, Session, Unit, CLOCK,
+};
 
 /// The `host` fact with the block of an interleaved measurement. It applies to the sessions that
 /// follow it, not to the whole run.
@@ -323,8 +325,10 @@ impl Reader {
         };
         let cut = self.cut.take();
         let reason = cut.unwrap_or_else(|| "no record of it arrived".to_owned());
+        let asked = self.run.asked();
         for entry in &self.run.catalog {
-            if self.metrics.contains_key(&entry.metric) || !self.run.asks_for(&entry.metric) {
+            let is_asked = entry.metric == CLOCK || asked.selects(&entry.metric);
+            if self.metrics.contains_key(&entry.metric) || !is_asked {
                 continue;
             }
             self.run.metrics.push(Metric {
