@@ -7,11 +7,10 @@
 
 use std::fmt::Write;
 
-use super::stacks::{merged, sum, Frame};
 use super::{xml, PathFormat, CREATOR};
-use crate::base::number::{count, percent, plural};
 use crate::base::text::plain;
-use crate::stream::paths::Function;
+use crate::report::flame::{compared, width, Flame};
+use crate::trace::stacks::Frame;
 use crate::trace::tree::CallTree;
 
 /// The format.
@@ -40,74 +39,26 @@ const PADDING: f64 = 4.0;
 /// The shortest text that is worth showing, in characters.
 const SHORTEST: usize = 3;
 
-/// A colour.
-type Rgb = [u8; 3];
-
-/// The colours of programs, in the order in which they first ran; further ones begin again.
-const PROGRAMS: [(Rgb, Rgb); 4] = [
-    ([0xf6, 0xc9, 0x6b], [0xf0, 0x9a, 0x5a]),
-    ([0x9f, 0xd3, 0x8c], [0x6f, 0xbf, 0x8f]),
-    ([0x96, 0xc6, 0xea], [0x7d, 0xa9, 0xe0]),
-    ([0xd9, 0xc8, 0xa6], [0xbf, 0xae, 0x8c]),
-];
-const INTERRUPT: (Rgb, Rgb) = ([0xd9, 0xae, 0xea], [0xc5, 0x8f, 0xdf]);
-const NEUTRAL: Rgb = [0xd5, 0xd9, 0xdf];
-const MORE: (Rgb, Rgb) = ([0xf8, 0xd3, 0xcb], [0xee, 0x6a, 0x55]);
-const LESS: (Rgb, Rgb) = ([0xcb, 0xde, 0xf5], [0x5b, 0x9c, 0xe6]);
-
 /// What a picture shows.
 struct Picture<'a> {
     title: String,
     about: String,
-    /// Swatches with their meaning.
-    legend: Vec<(Rgb, String)>,
-    /// Whether frames show a difference.
-    kind: Kind<'a>,
-}
-
-enum Kind<'a> {
-    /// One path; the programs that it executes.
-    Path(Vec<&'a str>),
-    /// Two paths; the greatest difference of a frame's own instructions.
-    Difference(u64),
+    flame: Flame<'a>,
 }
 
 /// A flame graph of a path.
 fn write(tree: &CallTree) -> String {
-    let frames = merged(&[tree]);
-    let mut programs = Vec::new();
-    let mut interrupts = false;
-    for_each(&frames, &mut |frame| {
-        let program = frame.function.program.as_str();
-        if !programs.contains(&program) {
-            programs.push(program);
-        }
-        interrupts |= frame.interrupt;
-    });
-    let colours = programs.iter().zip(PROGRAMS.iter().cycle());
-    let mut legend: Vec<(Rgb, String)> = colours
-        .map(|(program, (colour, _))| (*colour, plain(program)))
-        .collect();
-    if interrupts {
-        legend.push((INTERRUPT.0, "interrupt or exception".to_owned()));
-    }
     let picture = Picture {
         title: titled(tree),
         about: tree.sentence(),
-        legend,
-        kind: Kind::Path(programs),
+        flame: Flame::of(tree),
     };
-    picture.draw(tree.metric, &frames)
+    picture.draw(tree.metric)
 }
 
-/// A flame graph of two paths. The width of a frame's own part is the greater of its instructions
-/// before and after, so that what was removed shows too.
+/// A flame graph of two paths.
 fn difference(before: &CallTree, after: &CallTree) -> String {
-    let frames = merged(&[before, after]);
-    let mut greatest = 0;
-    for_each(&frames, &mut |frame| {
-        greatest = greatest.max(frame.own[0].abs_diff(frame.own[1]));
-    });
+    let flame = Flame::between(before, after);
     let picture = Picture {
         title: if before.metric == after.metric {
             before.metric.to_owned()
@@ -116,37 +67,19 @@ fn difference(before: &CallTree, after: &CallTree) -> String {
         },
         about: format!(
             "{} instructions; from {} to {}",
-            compared(sum(&frames, [0; 2])),
+            compared(flame.total),
             before.target,
             after.target
         ),
-        legend: vec![
-            (MORE.1, "the function itself executes more".to_owned()),
-            (LESS.1, "fewer".to_owned()),
-            (NEUTRAL, "as many".to_owned()),
-        ],
-        kind: Kind::Difference(greatest),
+        flame,
     };
-    picture.draw(after.metric, &frames)
+    picture.draw(after.metric)
 }
 
 fn titled(tree: &CallTree) -> String {
     match tree.target {
         "" => tree.metric.to_owned(),
         target => format!("{} on {target}", tree.metric),
-    }
-}
-
-/// The width of a frame, in instructions.
-fn width(frame: &Frame) -> u64 {
-    let called: u64 = frame.called.iter().map(width).sum();
-    called + frame.own[0].max(frame.own[1])
-}
-
-fn for_each<'a>(frames: &[Frame<'a>], act: &mut impl FnMut(&Frame<'a>)) {
-    for frame in frames {
-        act(frame);
-        for_each(&frame.called, act);
     }
 }
 
@@ -159,26 +92,21 @@ struct Place {
 }
 
 impl Picture<'_> {
-    fn draw(&self, metric: &str, frames: &[Frame]) -> String {
-        let rows = 1 + depth(frames);
+    fn draw(&self, metric: &str) -> String {
+        let rows = 1 + self.flame.depth();
         let bottom = TOP + rows as f64 * ROW;
         let height = bottom + self.legend_lines() as f64 * ROW + 15.0;
         let mut out = self.head(height);
-        let total = sum(frames, [0; 2]);
-        let widths: u64 = frames.iter().map(width).sum();
-        let scale = (WIDTH - 2.0 * MARGIN) / widths.max(1) as f64;
+        let scale = (WIDTH - 2.0 * MARGIN) / self.flame.width().max(1) as f64;
         let base = Place {
             x: MARGIN,
             y: bottom - ROW,
             width: WIDTH - 2.0 * MARGIN,
         };
-        let about = match self.kind {
-            Kind::Path(_) => plural(total[0], "instruction"),
-            Kind::Difference(_) => compared(total),
-        };
-        let tip = format!("{metric}\n{about}");
-        write_frame(&mut out, base, NEUTRAL, [metric, ""], &tip);
-        self.row(&mut out, base, frames, scale, total);
+        let colour = self.flame.base_colour();
+        let tip = self.flame.base_tip(metric);
+        write_frame(&mut out, base, &colour, [metric, ""], &tip);
+        self.row(&mut out, base, &self.flame.frames, scale);
         self.write_legend(&mut out, bottom);
         out.push_str("</svg>\n");
         out
@@ -219,7 +147,7 @@ impl Picture<'_> {
     }
 
     /// Draws frames and all above them, side by side from the left edge of their caller.
-    fn row(&self, out: &mut String, caller: Place, frames: &[Frame], scale: f64, total: [u64; 2]) {
+    fn row(&self, out: &mut String, caller: Place, frames: &[Frame], scale: f64) {
         let mut x = caller.x;
         for frame in frames {
             let place = Place {
@@ -227,76 +155,24 @@ impl Picture<'_> {
                 y: caller.y - ROW,
                 width: width(frame) as f64 * scale,
             };
-            let name = plain(&frame.function.name);
-            let suffix = match self.kind {
-                Kind::Difference(_) if frame.own[0] != frame.own[1] => {
-                    format!(" {}", signed(frame.own[0], frame.own[1]))
-                }
-                _ => String::new(),
-            };
-            let tip = self.tip(frame, total);
-            write_frame(out, place, self.colour(frame), [&name, &suffix], &tip);
-            self.row(out, place, &frame.called, scale, total);
+            let [name, suffix] = self.flame.label(frame);
+            let (colour, tip) = (self.flame.colour(frame), self.flame.tip(frame));
+            write_frame(out, place, &colour, [&name, &suffix], &tip);
+            self.row(out, place, &frame.called, scale);
             x += place.width;
-        }
-    }
-
-    fn colour(&self, frame: &Frame) -> Rgb {
-        match &self.kind {
-            Kind::Path(programs) => {
-                let program = frame.function.program.as_str();
-                let at = programs.iter().position(|known| *known == program);
-                let colours = if frame.interrupt {
-                    INTERRUPT
-                } else {
-                    PROGRAMS[at.unwrap_or(0) % PROGRAMS.len()]
-                };
-                mixed(colours, shade(&frame.function.name))
-            }
-            Kind::Difference(greatest) => {
-                let [before, after] = frame.own;
-                let share = before.abs_diff(after) as f64 / (*greatest).max(1) as f64;
-                match before.cmp(&after) {
-                    std::cmp::Ordering::Less => mixed(MORE, share),
-                    std::cmp::Ordering::Equal => NEUTRAL,
-                    std::cmp::Ordering::Greater => mixed(LESS, share),
-                }
-            }
-        }
-    }
-
-    /// The text that pointing at a frame shows.
-    fn tip(&self, frame: &Frame, total: [u64; 2]) -> String {
-        let Function { name, program, .. } = frame.function;
-        let name = format!("{} ({})", plain(name), plain(program));
-        let all = frame.instructions();
-        match self.kind {
-            Kind::Path(_) => format!(
-                "{name}\n{}, {}; its own: {}; {}",
-                plural(all[0], "instruction"),
-                percent(100.0 * all[0] as f64 / total[0].max(1) as f64),
-                count(frame.own[0]),
-                plural(frame.calls[0], "call")
-            ),
-            Kind::Difference(_) => format!(
-                "{name}\nwith callees: {}\nits own: {}\ncalls: {}",
-                compared(all),
-                compared(frame.own),
-                compared(frame.calls)
-            ),
         }
     }
 
     /// Writes the legend below `y`, in as many lines as [`Self::legend_lines`] says.
     fn write_legend(&self, out: &mut String, y: f64) {
-        for ((x, line), (colour, text)) in self.legend_places().zip(&self.legend) {
+        for ((x, line), (colour, text)) in self.legend_places().zip(&self.flame.legend) {
             let y = y + 22.0 + line as f64 * ROW;
             let _ = writeln!(
                 out,
                 "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\" fill=\"{}\"/>\
                  <text class=\"weak\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
                 y - 10.0,
-                hex(*colour),
+                colour,
                 x + SWATCH,
                 xml(text)
             );
@@ -310,7 +186,7 @@ impl Picture<'_> {
     /// Where the entries of the legend stand: from left to right, then on the next line.
     fn legend_places(&self) -> impl Iterator<Item = (f64, usize)> + '_ {
         let (mut next, mut line) = (MARGIN, 0);
-        self.legend.iter().map(move |(_, text)| {
+        self.flame.legend.iter().map(move |(_, text)| {
             let width = SWATCH + columns(text) as f64 * ADVANCE;
             if next > MARGIN && next + width > WIDTH - MARGIN {
                 next = MARGIN;
@@ -324,7 +200,7 @@ impl Picture<'_> {
 }
 
 /// Draws a frame. Of its label, the name is shortened and the suffix is not.
-fn write_frame(out: &mut String, place: Place, colour: Rgb, [name, suffix]: [&str; 2], tip: &str) {
+fn write_frame(out: &mut String, place: Place, colour: &str, [name, suffix]: [&str; 2], tip: &str) {
     let Place { x, y, width } = place;
     let tip: Vec<String> = tip.lines().map(xml).collect();
     let _ = write!(
@@ -335,7 +211,7 @@ fn write_frame(out: &mut String, place: Place, colour: Rgb, [name, suffix]: [&st
         // A gap between neighbours, unless they are too narrow for one.
         if width > 3.0 { width - 0.6 } else { width },
         ROW - 1.0,
-        hex(colour)
+        colour
     );
     let room = ((width - 2.0 * PADDING) / ADVANCE).floor() as usize;
     let text = match fitted(name, room.saturating_sub(columns(suffix))) {
@@ -383,42 +259,4 @@ fn column(c: char) -> usize {
     } else {
         2
     }
-}
-
-fn depth(frames: &[Frame]) -> usize {
-    let above = frames.iter().map(|frame| 1 + depth(&frame.called));
-    above.max().unwrap_or(0)
-}
-
-/// A number from 0 to 1 for a name, so that neighbours look different and a name always the same.
-fn shade(name: &str) -> f64 {
-    f64::from(crc32fast::hash(name.as_bytes())) / f64::from(u32::MAX)
-}
-
-fn mixed((from, to): (Rgb, Rgb), share: f64) -> Rgb {
-    let mix = |at: usize| {
-        let (from, to) = (f64::from(from[at]), f64::from(to[at]));
-        (from + (to - from) * share).round() as u8
-    };
-    [mix(0), mix(1), mix(2)]
-}
-
-fn hex([red, green, blue]: Rgb) -> String {
-    format!("#{red:02x}{green:02x}{blue:02x}")
-}
-
-/// A difference with its sign: `+132`, `-7`, `0`.
-fn signed(before: u64, after: u64) -> String {
-    let size = count(before.abs_diff(after));
-    match before.cmp(&after) {
-        std::cmp::Ordering::Less => format!("+{size}"),
-        std::cmp::Ordering::Equal => size,
-        std::cmp::Ordering::Greater => format!("-{size}"),
-    }
-}
-
-/// Two counts and their difference: `403 -> 535, +132`.
-fn compared([before, after]: [u64; 2]) -> String {
-    let difference = signed(before, after);
-    format!("{} -> {}, {difference}", count(before), count(after))
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::stacks::{merged, Frame};
+use crate::trace::stacks::{merged, Frame};
 use super::PathFormat;
 use crate::base::text::steers;
 use crate::trace::tree::CallTree;

@@ -23,7 +23,6 @@ mod kcidb;
 pub mod markdown;
 mod openmetrics;
 mod perfetto;
-mod stacks;
 mod zephyr;
 
 use std::fmt::{self, Write};

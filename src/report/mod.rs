@@ -10,6 +10,7 @@ pub mod coverage;
 pub mod distribution;
 pub mod doctor;
 pub mod explain;
+pub mod flame;
 pub mod history;
 pub mod html;
 pub mod insn;

@@ -27,7 +27,8 @@ pub struct View {
 
 /// A line of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Item {
+pub(super) enum Item {
+    /// A call.
     Call(Shown),
     /// Another stack executed so many instructions.
     Away(usize),
@@ -35,14 +36,14 @@ enum Item {
 
 /// A call as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Shown {
-    function: usize,
-    entry: Entry,
+pub(super) struct Shown {
+    pub function: usize,
+    pub entry: Entry,
     /// Instructions with those of everything it called, shown or not.
-    instructions: u64,
-    own: u64,
+    pub instructions: u64,
+    pub own: u64,
     /// What it called; equal neighbours are one, with their number.
-    called: Vec<(Item, u64)>,
+    pub called: Vec<(Item, u64)>,
 }
 
 /// The calls of a path as text: a line for each call, or for several equal ones in a row.
@@ -99,6 +100,19 @@ pub fn render(tree: &CallTree, view: &View, style: &Style) -> Result<String, Str
     });
     out.notes(view, seen.sum(), build.left_out);
     Ok(out.text)
+}
+
+/// All calls of each stack, in the order of execution; equal neighbours are one, with their number.
+pub(super) fn calls(tree: &CallTree) -> Vec<Vec<(Item, u64)>> {
+    let view = View::default();
+    let mut build = Build {
+        tree,
+        view: &view,
+        left_out: 0,
+    };
+    let stacks = tree.stacks();
+    let items = stacks.iter().map(|stack| build.items(parts_of_stack(stack), 0, true));
+    items.collect()
 }
 
 /// The functions that the path executes.

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use super::style::{write_labelled, Ink, Style};
 use crate::base::number::{count, plural};
 use crate::base::text::{paragraph, plain};
-use crate::judge::why::{Difference, Part, Shift, Side};
+use crate::judge::why::{Difference, Part, Side};
 use crate::stream::paths::{Mode, UNKNOWN};
 use crate::trace::calls::{Call, Counts, Entry};
 use crate::trace::tree::CallTree;
@@ -69,8 +69,14 @@ fn head(out: &mut String, why: &Why, style: &Style) {
     let tree = &why.tree;
     out.push_str(&style.paint(Ink::Bold, &plain(tree.metric)));
     let _ = writeln!(out, " on {}", plain(tree.target));
-    write_labelled(out, "between", why.between, *style);
-    write_labelled(out, "shown", &tree.sentence(), *style);
+    for (label, text) in facts(why) {
+        write_labelled(out, label, &text, *style);
+    }
+}
+
+/// What is shown, how it was measured and why it can be believed, by label; not yet safe to show.
+pub(super) fn facts(why: &Why) -> Vec<(&'static str, String)> {
+    let tree = &why.tree;
     let how = match why.measured {
         Measured::Alone => {
             "alone: what ran before a metric can change its path; `kernmark why METRIC \
@@ -79,21 +85,20 @@ fn head(out: &mut String, why: &Why, style: &Style) {
         }
         Measured::AsIn(file) => format!("as in {file}, with the same distribution"),
     };
-    write_labelled(out, "measured", &how, *style);
     let known = &why.side.paths;
     let mut all = known.modes.iter().chain([&known.others]);
-    let idle = all.any(|mode| mode.idle > 0);
-    write_labelled(
-        out,
-        "proof",
-        if idle {
-            "no sample executed more instructions than the value that the clock gave; the rest is \
-             time in which the processor waited"
-        } else {
-            "in every sample, the sum of the functions is the value that the clock gave"
-        },
-        *style,
-    );
+    let proof = if all.any(|mode| mode.idle > 0) {
+        "no sample executed more instructions than the value that the clock gave; the rest is time in \
+         which the processor waited"
+    } else {
+        "in every sample, the sum of the functions is the value that the clock gave"
+    };
+    let mut facts = vec![
+        ("between", why.between.to_owned()),
+        ("shown", tree.sentence()),
+        ("measured", how),
+        ("proof", proof.to_owned()),
+    ];
     let (calls, missed) = why.calls;
     if missed > 0 {
         let text = format!(
@@ -101,7 +106,7 @@ fn head(out: &mut String, why: &Why, style: &Style) {
              by address hold",
             plural(calls, "call")
         );
-        write_labelled(out, "symbols", &text, *style);
+        facts.push(("symbols", text));
     }
     let functions = tree.functions;
     let executed = why.mode.functions.iter();
@@ -112,8 +117,9 @@ fn head(out: &mut String, why: &Why, style: &Style) {
             "{} at addresses that no symbol has",
             plural(unknown, "instruction")
         );
-        write_labelled(out, "unknown", &text, *style);
+        facts.push(("unknown", text));
     }
+    facts
 }
 
 /// Instructions of each function on a path: its own, and with those of what it called.
@@ -150,13 +156,20 @@ fn sums(tree: &CallTree) -> BTreeMap<usize, [u64; 2]> {
     sums
 }
 
-fn functions(out: &mut String, why: &Why, style: &Style) {
-    let tree = &why.tree;
-    let sums = sums(tree);
-    let total: u64 = sums.values().map(|[own, _]| own).sum();
-    let mut rows: Vec<_> = sums.into_iter().collect();
+/// The functions of a path, each with its own instructions and those with callees, the greatest
+/// first.
+pub(super) fn by_function(tree: &CallTree) -> Vec<(usize, [u64; 2])> {
+    let mut rows: Vec<_> = sums(tree).into_iter().collect();
     let name = |index: usize| &tree.functions[index].name;
     rows.sort_by(|(a, one), (b, other)| other[0].cmp(&one[0]).then_with(|| name(*a).cmp(name(*b))));
+    rows
+}
+
+fn functions(out: &mut String, why: &Why, style: &Style) {
+    let tree = &why.tree;
+    let rows = by_function(tree);
+    let total: u64 = rows.iter().map(|(_, [own, _])| own).sum();
+    let name = |index: usize| &tree.functions[index].name;
     title(out, "functions", style);
     let _ = writeln!(out, "{:>10}  {:>12}  function", "self", "with callees");
     let shown = rows
@@ -198,22 +211,39 @@ fn functions(out: &mut String, why: &Why, style: &Style) {
 }
 
 fn stretches(out: &mut String, tree: &CallTree, style: &Style) {
-    let stretches = tree.stretches();
-    let switches = stretches.iter().filter(|one| one.switch.is_some()).count();
-    if switches == 0 {
+    let parts = parts(tree);
+    if parts.is_empty() {
         return;
     }
     title(out, "parts", style);
-    for (place, stretch) in stretches.iter().enumerate() {
-        let what = match stretch.switch {
-            Some(function) => format!("switch by {}", plain(&tree.functions[function].name)),
-            None if place == 0 => "entry, until the switch".to_owned(),
-            None if place + 1 == stretches.len() => "exit, after the switch".to_owned(),
-            None => "between two switches".to_owned(),
-        };
-        let _ = writeln!(out, "{:>10}  {what}", count(stretch.places.len() as u64));
+    for (instructions, what) in parts {
+        let _ = writeln!(out, "{:>10}  {}", count(instructions), plain(&what));
     }
 }
+
+/// The instructions before, in and after each switch of stacks, and what they are; nothing if the
+/// path does not switch.
+pub(super) fn parts(tree: &CallTree) -> Vec<(u64, String)> {
+    let stretches = tree.stretches();
+    if stretches.iter().all(|one| one.switch.is_none()) {
+        return Vec::new();
+    }
+    let last = stretches.len() - 1;
+    let parts = stretches.iter().enumerate().map(|(place, stretch)| {
+        let what = match stretch.switch {
+            Some(function) => format!("switch by {}", tree.functions[function].name),
+            None if place == 0 => "entry, until the switch".to_owned(),
+            None if place == last => "exit, after the switch".to_owned(),
+            None => "between two switches".to_owned(),
+        };
+        (stretch.places.len() as u64, what)
+    });
+    parts.collect()
+}
+
+/// What counts leave out.
+pub(super) const UNCOUNTED: &str = "what the emulator does on its own is not among them: the \
+    registers that an exception of an M-profile processor saves, and walks of page tables";
 
 /// What was counted beside instructions, and by function.
 fn counts(out: &mut String, why: &Why, style: &Style) {
@@ -224,15 +254,8 @@ fn counts(out: &mut String, why: &Why, style: &Style) {
     for (name, number) in &why.counts {
         let _ = writeln!(out, "{:>10}  {name}", count(*number));
     }
-    let text = "what the emulator does on its own is not among them: the registers that an \
-                exception of an M-profile processor saves, and walks of page tables";
-    write_labelled(out, "", text, *style);
-    let mut functions: BTreeMap<usize, Counts> = BTreeMap::new();
-    for root in why.tree.calls {
-        add_counts(&why.tree, root, &mut functions);
-    }
-    let mut rows: Vec<_> = functions.into_iter().collect();
-    rows.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.instructions));
+    write_labelled(out, "", UNCOUNTED, *style);
+    let rows = counts_by_function(&why.tree);
     let _ = writeln!(
         out,
         "\n{:>10}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}  function",
@@ -255,6 +278,17 @@ fn counts(out: &mut String, why: &Why, style: &Style) {
     }
 }
 
+/// What each function did on a path, the one with the most instructions first.
+pub(super) fn counts_by_function(tree: &CallTree) -> Vec<(usize, Counts)> {
+    let mut functions: BTreeMap<usize, Counts> = BTreeMap::new();
+    for root in tree.calls {
+        add_counts(tree, root, &mut functions);
+    }
+    let mut rows: Vec<_> = functions.into_iter().collect();
+    rows.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.instructions));
+    rows
+}
+
 /// Adds what a call and all below it did to the counts of their functions.
 fn add_counts(tree: &CallTree, call: &Call, functions: &mut BTreeMap<usize, Counts>) {
     *functions.entry(call.function).or_default() += tree.own(call);
@@ -275,23 +309,26 @@ fn paths(out: &mut String, side: &Side, style: &Style) {
     if lines.len() > PATHS {
         let _ = writeln!(out, "  {} more paths", lines.len() - PATHS);
     }
-    for (name, mode) in [("p99", side.p99()), ("worst", side.worst())] {
-        let shift = mode.and_then(|mode| side.from_main(mode));
-        let Some(shift) = shift.filter(|shift| !shift.is_none()) else {
-            continue;
-        };
-        let added: f64 = shift.difference();
-        let parts: Vec<&Part> = shift.parts.iter().take(6).collect();
-        let listed: Vec<String> = parts
-            .iter()
-            .map(|part| {
-                let share = part.difference() / added * 100.0;
-                format!("{share:.0} % {}", part.name)
-            })
-            .collect();
-        let text = format!("{}: {}", signed(added), listed.join(", "));
+    for (name, text) in tails(side) {
         write_labelled(out, name, &text, *style);
     }
+}
+
+/// What the samples at the 99th percentile and the slowest ones execute more than the most frequent
+/// path, and in which functions.
+pub(super) fn tails(side: &Side) -> Vec<(&'static str, String)> {
+    let tails = [("p99", side.p99()), ("worst", side.worst())];
+    let texts = tails.into_iter().filter_map(|(name, mode)| {
+        let shift = side.from_main(mode?).filter(|shift| !shift.is_none())?;
+        let added: f64 = shift.difference();
+        let listed = shift.parts.iter().take(6).map(|part| {
+            let share = part.difference() / added * 100.0;
+            format!("{share:.0} % {}", part.name)
+        });
+        let listed: Vec<String> = listed.collect();
+        Some((name, format!("{}: {}", signed(added), listed.join(", "))))
+    });
+    texts.collect()
 }
 
 /// What changed from one target to another, by function.
@@ -329,12 +366,7 @@ pub fn difference(
     }
     for part in &shift.parts {
         let [before, after] = part.instructions;
-        let note = match (before, after) {
-            _ if part.is_repetition() => ", repetitions only",
-            (b, _) if b <= 0.0 => ", new",
-            (_, a) if a <= 0.0 => ", gone",
-            _ => "",
-        };
+        let note = note(part);
         let _ = writeln!(
             out,
             "{:>12}  {:>10}  {:>10}  {}{note}",
@@ -344,17 +376,34 @@ pub fn difference(
             plain(&part.name)
         );
     }
-    let tails = [("p99", &difference.p99), ("worst", &difference.worst)];
-    for (name, tail) in tails {
-        let differs = |other: &&Shift| !other.is_none() && other.text(": ") != shift.text(": ");
-        if let Some(shift) = tail.as_ref().filter(differs) {
-            write_labelled(&mut out, name, &shift.text(": "), *style);
-        }
+    for (name, text) in other_tails(difference) {
+        write_labelled(&mut out, name, &text, *style);
     }
     out
 }
 
-fn shown(value: f64) -> String {
+/// What changed in the tails, where that is not what changed in the median.
+pub(super) fn other_tails(difference: &Difference) -> Vec<(&'static str, String)> {
+    let median = difference.median.text(": ");
+    let tails = [("p99", &difference.p99), ("worst", &difference.worst)];
+    let texts = tails.into_iter().filter_map(|(name, tail)| {
+        let tail = tail.as_ref().filter(|shift| !shift.is_none())?;
+        Some((name, tail.text(": ")))
+    });
+    texts.filter(|(_, text)| *text != median).collect()
+}
+
+/// What is special about a part of a difference: a text that follows its name.
+pub(super) fn note(part: &Part) -> &'static str {
+    match part.instructions {
+        _ if part.is_repetition() => ", repetitions only",
+        [before, _] if before <= 0.0 => ", new",
+        [_, after] if after <= 0.0 => ", gone",
+        _ => "",
+    }
+}
+
+pub(super) fn shown(value: f64) -> String {
     if value.fract() == 0.0 {
         count(value as u64)
     } else {
@@ -362,7 +411,7 @@ fn shown(value: f64) -> String {
     }
 }
 
-fn signed(value: f64) -> String {
+pub(super) fn signed(value: f64) -> String {
     let sign = if value < 0.0 { '-' } else { '+' };
     format!("{sign}{}", shown(value.abs()))
 }

@@ -15,6 +15,7 @@ pub mod list;
 pub mod log;
 pub mod source;
 pub mod spans;
+pub mod stacks;
 pub mod symbols;
 pub mod tree;
 

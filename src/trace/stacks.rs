@@ -2,13 +2,14 @@
 
 //! The calls of paths, merged: one frame for all calls of a function by the same stack of callers.
 
+use super::calls::{Call, Entry};
+use super::tree::{parts, CallTree, Part};
 use crate::stream::paths::Function;
-use crate::trace::calls::{Call, Entry};
-use crate::trace::tree::{parts, CallTree, Part};
 
 /// All calls of a function by the same stack of callers, in one or in two paths.
 #[derive(Clone, Debug)]
 pub struct Frame<'a> {
+    /// The function.
     pub function: &'a Function,
     /// Whether the first of the calls was an interrupt or an exception.
     pub interrupt: bool,
@@ -22,12 +23,14 @@ pub struct Frame<'a> {
 
 impl Frame<'_> {
     /// Instructions of the function and of all that it called, in each path.
+    #[must_use]
     pub fn instructions(&self) -> [u64; 2] {
         sum(&self.called, self.own)
     }
 }
 
 /// The instructions of frames in each path, added to `own`.
+#[must_use]
 pub fn sum(frames: &[Frame], own: [u64; 2]) -> [u64; 2] {
     frames.iter().fold(own, |[before, after], frame| {
         let more = frame.instructions();
@@ -36,6 +39,7 @@ pub fn sum(frames: &[Frame], own: [u64; 2]) -> [u64; 2] {
 }
 
 /// The outermost frames of one path, or of a path before and a path after.
+#[must_use]
 pub fn merged<'a>(trees: &[&CallTree<'a>]) -> Vec<Frame<'a>> {
     let mut frames = Vec::new();
     for (path, tree) in trees.iter().enumerate() {
