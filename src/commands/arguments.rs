@@ -184,6 +184,42 @@ pub enum Format {
     Md,
 }
 
+/// The formats of results that a browser can show too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageFormat {
+    /// A format of most results.
+    Own(Format),
+    /// A page for a browser.
+    Html,
+}
+
+impl Default for PageFormat {
+    fn default() -> Self {
+        PageFormat::Own(Format::default())
+    }
+}
+
+impl Choice for PageFormat {
+    const JSON: Self = PageFormat::Own(Format::Json);
+}
+
+impl ValueEnum for PageFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<PageFormat>> = LazyLock::new(|| {
+            let own = Format::value_variants().iter().copied();
+            own.map(PageFormat::Own).chain([PageFormat::Html]).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            PageFormat::Own(format) => format.to_possible_value(),
+            PageFormat::Html => Some(html()),
+        }
+    }
+}
+
 /// The formats of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum RunFormat {
@@ -228,7 +264,7 @@ impl ValueEnum for RunFormat {
 
 /// The format of reports for a browser.
 pub(super) fn html() -> PossibleValue {
-    PossibleValue::new("html").help("A page for a browser, in one file: pictures of all metrics")
+    PossibleValue::new("html").help("A page for a browser, in one file")
 }
 
 /// How much is measured.

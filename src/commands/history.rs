@@ -142,6 +142,8 @@ pub enum HistoryFormat {
     Json,
     /// Comma-separated values: a line for each change
     Csv,
+    /// A page for a browser, in one file
+    Html,
 }
 
 impl Choice for HistoryFormat {
@@ -287,6 +289,10 @@ fn show(showing: &Showing) -> Outcome {
         }
         HistoryFormat::Json => print(export::history::json(&subject).as_bytes())?,
         HistoryFormat::Csv => print(export::history::csv(&subject).as_bytes())?,
+        HistoryFormat::Html => {
+            let page = report::html::history::page(&past.timeline, &judged);
+            print(page.render().as_bytes())?
+        }
     };
     Ok(match showing.fail_on {
         Some(FailOn::Regression) => gate(&judged),

@@ -4,7 +4,7 @@
 
 use clap::Args;
 
-use super::arguments::{Conditions, Effort, Format, Printed, Selection, ON_LONG};
+use super::arguments::{Conditions, Effort, Format, PageFormat, Printed, Selection, ON_LONG};
 use super::output::{page, print, style};
 use super::run::{self, measure_target, selected};
 use super::saving::MeasuredRun;
@@ -40,7 +40,7 @@ pub struct Arguments {
 
     /// The format.
     #[command(flatten)]
-    pub printed: Printed<Format>,
+    pub printed: Printed<PageFormat>,
 }
 
 /// A column to measure.
@@ -115,13 +115,14 @@ pub(super) fn matrix(arguments: &Arguments) -> Outcome {
 
 fn show(columns: &[Column], arguments: &Arguments) -> Outcome {
     let text = match arguments.printed.format() {
-        Format::Table => {
+        PageFormat::Own(Format::Table) => {
             let ranking = arguments.selection.ranking();
             return page(&report::matrix::table_of(columns, &ranking, &style()));
         }
-        Format::Json => export::json::matrix(columns),
-        Format::Csv => export::csv::matrix(columns),
-        Format::Md => export::markdown::matrix(columns),
+        PageFormat::Own(Format::Json) => export::json::matrix(columns),
+        PageFormat::Own(Format::Csv) => export::csv::matrix(columns),
+        PageFormat::Own(Format::Md) => export::markdown::matrix(columns),
+        PageFormat::Html => report::html::matrix::page(columns).render(),
     };
     print(text.as_bytes())
 }

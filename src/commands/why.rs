@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
-use super::arguments::{spec, Effort, ON_LONG};
+use super::arguments::{html, spec, Effort, ON_LONG};
 use super::folder::named;
 use super::input::read_run;
 use super::output::{print, style};
@@ -185,6 +185,8 @@ pub enum WhyFormat {
     Text,
     /// All paths as JSON.
     Json,
+    /// A page for a browser.
+    Html,
     /// The format of another program.
     Foreign(&'static PathFormat),
 }
@@ -193,7 +195,7 @@ impl ValueEnum for WhyFormat {
     fn value_variants<'a>() -> &'a [Self] {
         static ALL: LazyLock<Vec<WhyFormat>> = LazyLock::new(|| {
             let foreign = export::PATHS.into_iter().map(WhyFormat::Foreign);
-            let own = [WhyFormat::Text, WhyFormat::Json];
+            let own = [WhyFormat::Text, WhyFormat::Json, WhyFormat::Html];
             own.into_iter().chain(foreign).collect()
         });
         &ALL
@@ -203,6 +205,7 @@ impl ValueEnum for WhyFormat {
         Some(match self {
             WhyFormat::Text => PossibleValue::new("table").help("Text for people"),
             WhyFormat::Json => PossibleValue::new("json").help("JSON: all paths, by function"),
+            WhyFormat::Html => html(),
             WhyFormat::Foreign(format) => {
                 let help = format!("{}; leaves out {}", format.about, format.leaves_out);
                 PossibleValue::new(format.name).help(help)
@@ -311,7 +314,10 @@ fn shown(arguments: &Arguments, followed: &Followed) -> Result<String, Failure> 
         calls: missed_starts(&chosen.path, &followed.trace.sites),
         counts: followed.counts(&chosen, arguments.cache),
     };
-    Ok(report::why::table(&why, &style()))
+    Ok(match arguments.format {
+        WhyFormat::Html => report::html::why::page(&why).render(),
+        _ => report::why::table(&why, &style()),
+    })
 }
 
 /// The text of what differs between two targets.
@@ -336,6 +342,11 @@ fn compared(arguments: &Arguments, base: &Followed, new: &Followed) -> Result<St
     let targets = [base.target.as_str(), new.target.as_str()];
     if let WhyFormat::Json = arguments.format {
         return Ok(export::json::difference(metric, targets, &difference));
+    }
+    if let WhyFormat::Html = arguments.format {
+        let [before, after] = differ()?;
+        let trees = [&base.tree(metric, &before), &new.tree(metric, &after)];
+        return Ok(report::html::why::difference(metric, targets, &difference, trees).render());
     }
     Ok(report::why::difference(
         metric,

@@ -5,9 +5,9 @@
 
 use std::fmt::Write;
 
-use crate::trace::stacks::{merged, Frame};
 use super::PathFormat;
 use crate::base::text::steers;
+use crate::trace::stacks::{merged, Frame};
 use crate::trace::tree::CallTree;
 
 /// The format.

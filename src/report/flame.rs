@@ -90,7 +90,9 @@ impl<'a> Flame<'a> {
         Flame {
             total: sum(&frames, [0; 2]),
             frames,
-            legend: legend.map(|(colour, text)| (hex(colour), text.to_owned())).into(),
+            legend: legend
+                .map(|(colour, text)| (hex(colour), text.to_owned()))
+                .into(),
             kind: Kind::Difference(greatest),
         }
     }

@@ -111,7 +111,9 @@ pub(super) fn calls(tree: &CallTree) -> Vec<Vec<(Item, u64)>> {
         left_out: 0,
     };
     let stacks = tree.stacks();
-    let items = stacks.iter().map(|stack| build.items(parts_of_stack(stack), 0, true));
+    let items = stacks
+        .iter()
+        .map(|stack| build.items(parts_of_stack(stack), 0, true));
     items.collect()
 }
 

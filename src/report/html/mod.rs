@@ -4,8 +4,15 @@
 
 pub mod compare;
 mod distribution;
+mod flame;
 mod forest;
 pub mod frame;
+pub mod history;
 mod landscape;
+pub mod matrix;
 pub mod metric;
 pub mod run;
+mod series;
+mod tint;
+pub mod why;
+mod words;
