@@ -265,7 +265,7 @@ impl Kind {
     fn of(name: &str) -> Option<Self> {
         Some(match name {
             "FILTER" => Kind::Filter,
-            "ID" | "METRIC" => Kind::Id,
+            "ID" | "METRIC" | "METRIC[@RUN]" => Kind::Id,
             "SPEC" => Kind::Target,
             "A" | "B" => Kind::Side,
             "VARIANT" => Kind::Variant,
@@ -274,8 +274,8 @@ impl Kind {
             "RUN" => Kind::Saved,
             "reference:NAME" => Kind::Reference,
             "QUANTITY" => Kind::Quantity,
-            "A[,B]" | "AGE" | "FUNCTION" | "K" | "KEY=VALUE" | "LIST" | "MACHINE" | "N"
-            | "PERCENT" | "R" | "S" | "SHIFT" | "SIZE,WAYS,LINE" | "WHICH"
+            "A[,B]" | "AGE" | "DATE" | "FUNCTION" | "K" | "KEY=VALUE" | "LIST" | "MACHINE"
+            | "N" | "PERCENT" | "R" | "S" | "SHIFT" | "SIZE,WAYS,LINE" | "TEXT" | "WHICH"
             | "[QUANTITY=]PERCENT" => Kind::Free,
             _ => return None,
         })

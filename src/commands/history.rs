@@ -56,7 +56,7 @@ pub struct Which {
     pub on: Spec,
 
     /// The machine, by the name or the identity that its runs have [default: that of the newest run]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "MACHINE")]
     pub machine: Option<String>,
 
     /// Only runs with this label; may be repeated
