@@ -4,11 +4,14 @@
 //!
 //! `make bench` runs it. It generates the digests of 10,000 runs with 311 metrics each and measures
 //! how long it takes to find a run, to list all, and to load the history of one metric and of all,
-//! with the index and without. Files are in the page cache.
+//! with the index and without. Then it measures the command `history`, which has limits. Files are
+//! in the page cache.
 
 use std::env;
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Instant;
 
 use kernmark::files::digest::{rounded, sha256, Digest, Head, MetricDigest};
@@ -21,6 +24,8 @@ const RUNS: usize = 10_000;
 const METRICS: usize = 311;
 /// Facts of a run.
 const FACTS: usize = 75;
+/// The metric whose history is read alone.
+const METRIC: &str = "object7.operation.condition";
 /// Seconds between the starts of two runs.
 const APART: u64 = 3600;
 
@@ -34,17 +39,19 @@ fn main() {
         Ok(runs) => runs.parse().expect("KERNMARK_RUNS is a number"),
         Err(_) => RUNS,
     };
-    let bed = tempfile::tempdir().expect("a folder can be created");
+    let data = tempfile::tempdir().expect("a folder can be created");
+    let bed = data.path().join("kernmark/runs");
+    fs::create_dir_all(&bed).unwrap();
     let start = Instant::now();
-    let size = generate(bed.path(), runs);
+    let size = generate(&bed, runs);
     println!("{runs} runs with {METRICS} metrics; a digest has {size} bytes");
     let each = start.elapsed().as_secs_f64() * 1e3 / runs as f64;
     println!(
         "{:<44} {each:9.3} ms",
         "generating and writing a run's digest"
     );
-    let folder = Folder::new(bed.path().to_owned(), never);
-    let one = |id: &str| id == "object7.operation.condition";
+    let folder = Folder::new(bed.clone(), never);
+    let one = |id: &str| id == METRIC;
     let measured = |what: &str, measure: &dyn Fn() -> usize| {
         let start = Instant::now();
         let count = measure();
@@ -56,7 +63,7 @@ fn main() {
         assert_eq!(timeline.runs.len(), runs);
         timeline.series.len()
     };
-    let index = bed.path().join("index");
+    let index = bed.join("index");
     let latest = |text: &str| usize::from(folder.find(&Name::parse(text)).is_ok());
     measured("latest", &|| latest("latest"));
     measured("latest~100", &|| latest("latest~100"));
@@ -70,6 +77,29 @@ fn main() {
     measured("list of all runs", &|| folder.runs().unwrap().len());
     fs::remove_file(&index).unwrap();
     measured("one metric, without the index", &|| history(&one));
+    for (arguments, limit) in [(&["history", METRIC][..], 0.3), (&["history"], 3.0)] {
+        for _ in 0..3 {
+            command(data.path(), arguments, "", limit);
+        }
+    }
+    fs::remove_file(&index).unwrap();
+    command(data.path(), &["history"], ", without the index", 20.0);
+}
+
+/// Runs the tool, and says how long it takes.
+fn command(data: &Path, arguments: &[&str], what: &str, limit: f64) {
+    let start = Instant::now();
+    let status = Command::new(env!("CARGO_BIN_EXE_kernmark"))
+        .args(arguments)
+        .env("XDG_DATA_HOME", data)
+        .stdout(Stdio::null())
+        .status()
+        .expect("the tool can be started");
+    let time = start.elapsed().as_secs_f64();
+    assert!(status.success(), "{arguments:?}: {status}");
+    let what = format!("kernmark {}{what}", arguments.join(" "));
+    let verdict = if time < limit { "within" } else { "BEYOND" };
+    println!("{what:<44} {time:9.3} s    {verdict} the limit of {limit} s");
 }
 
 /// Writes runs without records, each with its digest; returns the size of a digest.
@@ -83,6 +113,7 @@ fn generate(folder: &Path, runs: usize) -> usize {
         let mut facts: Vec<Fact> = (0..FACTS)
             .map(|fact| Fact::new(&format!("name_of_a_fact_{fact}"), "a value of usual length"))
             .collect();
+        facts.push(Fact::new("machine_id", "0123456789abcdef"));
         facts.push(Fact::new("load", format!("{:.2} 0.50 0.50", random.f64())));
         facts.push(Fact::new("seed", random.u32(..).to_string()));
         let mut noisy = |value: f64| rounded(value * (1.0 + 0.02 * random.f64()));
@@ -105,7 +136,7 @@ fn generate(folder: &Path, runs: usize) -> usize {
                 sessions: 10,
                 metrics: METRICS as u32,
                 is_complete: true,
-                facts,
+                facts: facts.into_iter().map(Arc::new).collect(),
                 ..Head::default()
             },
             metrics: metrics.collect(),

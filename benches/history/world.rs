@@ -226,8 +226,8 @@ pub fn head(run: usize, kernel: usize, machine: usize) -> Head {
         hash: format!("{run:064x}"),
         started: 86_400 * run as u64,
         facts: vec![
-            Fact::new("machine_id", machine.to_string()),
-            Fact::new("kernel_release", format!("6.12.{kernel}")),
+            Fact::new("machine_id", machine.to_string()).into(),
+            Fact::new("kernel_release", format!("6.12.{kernel}")).into(),
         ],
         ..Head::default()
     }

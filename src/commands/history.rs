@@ -2,6 +2,7 @@
 
 //! The command `history`: what changed in the saved runs of a target on a machine, and when.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -194,19 +195,16 @@ impl Past {
                 && which.since.is_none_or(|since| head.started >= since)
                 && which.label.iter().all(has)
         };
-        let machine = match &which.machine {
-            Some(machine) => Some(machine.clone()),
-            None => {
-                let runs = folder.runs().map_err(Failure::Failed)?;
-                let heads = runs.iter().rev().map(|run| &run.head);
-                let newest = heads.clone().find(|head| is_wanted(head));
-                newest.and_then(|head| head.machine().map(str::to_owned))
+        // That of the newest run, unless the user names one.
+        let machine: OnceCell<Option<String>> = OnceCell::new();
+        let is_of_machine = |head: &Head| {
+            let own = head.machine();
+            let of_newest = || which.machine.clone().or_else(|| own.map(str::to_owned));
+            match (machine.get_or_init(of_newest), own) {
+                (Some(machine), Some(own)) => own == machine,
+                (None, _) => true,
+                (Some(_), None) => which.machine.is_none(),
             }
-        };
-        let is_of_machine = |head: &Head| match (&machine, head.machine()) {
-            (Some(machine), Some(own)) => own == machine,
-            (None, _) => true,
-            (Some(_), None) => which.machine.is_none(),
         };
         let is_run = |head: &Head| is_wanted(head) && is_of_machine(head);
         let selection = filter::Selection {
@@ -231,7 +229,7 @@ impl Past {
         filter::verify(filters, &ids).map_err(Failure::Absent)?;
         Ok(Past {
             target,
-            machine,
+            machine: machine.into_inner().flatten(),
             timeline,
         })
     }

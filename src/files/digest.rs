@@ -4,6 +4,7 @@
 //! history and a fleet are judged from digests, without reading the records again.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use sha2::{Digest as _, Sha256};
@@ -39,15 +40,16 @@ pub struct Head {
     pub is_complete: bool,
     /// Facts about the machine, the kernel, the agent and the tool (untrusted text). Those of the
     /// last session follow those of the host. A value of more than [`LONGEST_FACT`] bytes, such as
-    /// the options of a kernel, is replaced by its hash.
-    pub facts: Vec<Fact>,
+    /// the options of a kernel, is replaced by its hash. Runs from one index share them.
+    pub facts: Vec<Arc<Fact>>,
 }
 
 impl Head {
     /// The value of a fact.
     #[must_use]
     pub fn fact(&self, name: &str) -> Option<&str> {
-        Fact::value_in(&self.facts, name)
+        let fact = self.facts.iter().find(|fact| fact.name == name)?;
+        Some(fact.value.as_str()).filter(|value| !value.is_empty())
     }
 
     /// What was measured, as `--on` names it.
@@ -88,7 +90,7 @@ impl Head {
 
     /// The labels that the user gave the run: keys and values.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        let key = |fact: &Fact| fact.name.strip_prefix(LABEL).map(str::len);
+        let key = |fact: &Arc<Fact>| fact.name.strip_prefix(LABEL).map(str::len);
         self.facts.iter().filter_map(move |fact| {
             let length = key(fact)?;
             let at = fact.name.len() - length;
@@ -275,7 +277,7 @@ impl Digest {
         };
         for line in lines {
             let read = match line.strip_prefix("fact ") {
-                Some(fact) => read_fact(fact).map(|fact| digest.head.facts.push(fact)),
+                Some(fact) => read_fact(fact).map(|fact| digest.head.facts.push(fact.into())),
                 None => read_metric(line).map(|metric| digest.metrics.push(metric)),
             };
             read.ok_or_else(|| format!("the line `{line}` is damaged"))?;

@@ -9,9 +9,11 @@
 //! nothing else. A reader ignores everything from the first damaged chunk on; whoever reads the
 //! index makes what it lacks again from the digests.
 
+use std::collections::hash_map::Entry;
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use super::digest::{Digest, Head, LONGEST_TEXT};
 use crate::stream::run::{Fact, Unit};
@@ -272,6 +274,8 @@ fn read_heads(bytes: &[u8], runs: u32, metrics: u32) -> Option<Heads> {
         texts.push(std::str::from_utf8(bytes.take(length)?).ok()?);
     }
     let text = |number: u32| texts.get(number as usize).map(|text| (*text).to_owned());
+    // Most runs have most facts in common.
+    let mut known: HashMap<(u32, u32), Arc<Fact>> = HashMap::new();
     let mut rows = Vec::new();
     for _ in 0..runs {
         let mut row = Row {
@@ -288,8 +292,15 @@ fn read_heads(bytes: &[u8], runs: u32, metrics: u32) -> Option<Heads> {
             },
         };
         for _ in 0..bytes.number()? {
-            let (name, value) = (text(bytes.number()?)?, text(bytes.number()?)?);
-            row.head.facts.push(Fact { name, value });
+            let (name, value) = (bytes.number()?, bytes.number()?);
+            let fact = match known.entry((name, value)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(vacant) => {
+                    let (name, value) = (text(name)?, text(value)?);
+                    vacant.insert(Arc::new(Fact { name, value }))
+                }
+            };
+            row.head.facts.push(Arc::clone(fact));
         }
         rows.push(row);
     }
@@ -373,7 +384,7 @@ mod tests {
             let (hash, size, started, sessions, is_complete) = counts;
             let facts = facts
                 .iter()
-                .map(|(name, value)| Fact::new(name, value.as_str()));
+                .map(|(name, value)| Fact::new(name, value.as_str()).into());
             // Each metric once.
             let metrics = metrics.into_iter().map(|(number, metric)| MetricDigest {
                 id: format!("{}{number}", metric.id),

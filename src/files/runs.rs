@@ -258,7 +258,8 @@ impl Folder {
     }
 
     /// One quantity of the selected metrics over the selected runs, oldest first. `quantity` is an
-    /// index into [`MetricDigest::figures`](super::digest::MetricDigest::figures).
+    /// index into [`MetricDigest::figures`](super::digest::MetricDigest::figures). `is_run` is asked
+    /// of the newest run first.
     ///
     /// # Errors
     ///
@@ -269,27 +270,24 @@ impl Folder {
         is_run: &dyn Fn(&Head) -> bool,
         is_metric: &dyn Fn(&str) -> bool,
     ) -> Result<Timeline, String> {
-        if let Some(timeline) = self.packed()?.timeline(quantity, is_run, is_metric) {
-            return self.in_order(timeline);
+        let timeline = || -> Result<Option<Timeline>, String> {
+            let read = self.packed()?.timeline(quantity, is_run, is_metric);
+            Ok(read.map(|(timeline, newest)| self.in_order(timeline, newest)))
+        };
+        if let Some(timeline) = timeline()? {
+            return Ok(timeline);
         }
         // The numbers in the index are damaged.
         let _ = fs::remove_file(self.path.join(INDEX));
-        let timeline = self.packed()?.timeline(quantity, is_run, is_metric);
-        let timeline = timeline.ok_or_else(|| {
+        timeline()?.ok_or_else(|| {
             let index = self.path.join(INDEX);
             format!("{} is damaged; remove it", index.display())
-        })?;
-        self.in_order(timeline)
+        })
     }
 
     /// Orders the metrics as [`Timeline::series`] says.
-    fn in_order(&self, mut timeline: Timeline) -> Result<Timeline, String> {
-        let newest = timeline.runs.last().map(|head| head.name.clone());
-        let file = self
-            .files()?
-            .into_iter()
-            .find(|file| Some(file.stem()) == newest.as_deref());
-        let digest = file.and_then(|file| self.digest(&file).ok());
+    fn in_order(&self, mut timeline: Timeline, newest: Option<RunFile>) -> Timeline {
+        let digest = newest.and_then(|file| self.digest(&file).ok());
         let metrics = digest.map_or(Vec::new(), |digest| digest.metrics);
         let ids = metrics.iter().enumerate().rev();
         let places: HashMap<&str, usize> = ids.map(|(at, one)| (one.id.as_str(), at)).collect();
@@ -298,7 +296,7 @@ impl Folder {
             let place = |one| key(one).unwrap_or(usize::MAX);
             (place(a), &a.metric, a.unit as u8).cmp(&(place(b), &b.metric, b.unit as u8))
         });
-        Ok(timeline)
+        timeline
     }
 
     /// Removes a run, its copies and their digests.
@@ -570,15 +568,17 @@ impl Packed {
         std::mem::take(&mut self.indexes[index].chunks[chunk].rows[row])
     }
 
-    /// `None` if numbers in the index are damaged.
+    /// The timeline, and the file of its newest run. `None` if numbers in the index are damaged.
     fn timeline(
         mut self,
         quantity: usize,
         is_run: &dyn Fn(&Head) -> bool,
         is_metric: &dyn Fn(&str) -> bool,
-    ) -> Option<Timeline> {
+    ) -> Option<(Timeline, Option<RunFile>)> {
         let mut chosen = std::mem::take(&mut self.places);
+        chosen.reverse();
         chosen.retain(|place| is_run(&self.row(place).head));
+        chosen.reverse();
         let count = chosen.len();
         let mut timeline = Timeline {
             runs: Vec::new(),
@@ -626,8 +626,15 @@ impl Packed {
         timeline
             .series
             .retain(|one| one.values.iter().any(|value| !value.is_nan()));
+        let newest = chosen.last().map(|place| {
+            let row = self.row(place);
+            RunFile {
+                name: row.file.clone(),
+                size: row.head.size,
+            }
+        });
         timeline.runs = chosen.iter().map(|place| self.take(place).head).collect();
-        Some(timeline)
+        Some((timeline, newest))
     }
 }
 

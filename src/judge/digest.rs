@@ -3,6 +3,7 @@
 //! The digest of a run: its facts, and one line of figures per metric.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use crate::files::digest::{kept, rounded, sha256, Digest, Head, MetricDigest, LONGEST_FACT};
@@ -32,7 +33,7 @@ pub fn of(run: &Run, stored: Head) -> Digest {
         sessions: run.sessions.len() as u32,
         metrics: metrics.len() as u32,
         is_complete: run.sessions.last().is_some_and(|last| last.complete),
-        facts: facts(run),
+        facts: facts(run).into_iter().map(Arc::new).collect(),
         ..stored
     };
     Digest { head, metrics }

@@ -192,7 +192,10 @@ mod tests {
             head: Head {
                 started,
                 hash: format!("{started:064x}"),
-                facts: vec![Fact::new("kernel_release", "6.1"), Fact::new("load", "1")],
+                facts: vec![
+                    Fact::new("kernel_release", "6.1").into(),
+                    Fact::new("load", "1").into(),
+                ],
                 ..Head::default()
             },
             metrics: vec![metric(CLOCK, clock), metric("m", value)],
@@ -241,9 +244,9 @@ mod tests {
         assert!(!is_history_of(&run(100, 1.0, 1.0).head, &base));
         assert!(!is_history_of(&run(101, 1.0, 1.0).head, &base));
         let mut other = run(99, 1.0, 1.0).head;
-        other.facts[1].value = "2".to_owned();
+        other.facts[1] = Fact::new("load", "2").into();
         assert!(is_history_of(&other, &base), "load is no change");
-        other.facts[0].value = "6.2".to_owned();
+        other.facts[0] = Fact::new("kernel_release", "6.2").into();
         assert!(!is_history_of(&other, &base));
     }
 }

@@ -28,7 +28,7 @@ fn heads(runs: usize, events: &[usize], machines: &[usize]) -> Vec<Head> {
         name: format!("run-{run}"),
         hash: format!("{run:04x}"),
         started: 86_400 * run as u64,
-        facts: vec![kernel, machine],
+        facts: vec![kernel.into(), machine.into()],
         ..Head::default()
     });
     heads.collect()
@@ -181,8 +181,10 @@ fn another_machine_begins_a_segment() {
 fn a_fact_that_a_run_does_not_report_has_not_changed() {
     let mut heads = heads(4, &[3], &[3]);
     heads[1].facts.clear();
-    heads[2].facts.push(Fact::new("load", "9"));
-    heads[2].facts.push(Fact::new("governor", "powersave"));
+    heads[2].facts.push(Fact::new("load", "9").into());
+    heads[2]
+        .facts
+        .push(Fact::new("governor", "powersave").into());
     let history = judged(&timeline(heads, Vec::new()));
     assert_eq!(history.segments, [0, 3]);
     let change = ("kernel_release".to_owned(), "0".to_owned(), "1".to_owned());
@@ -200,9 +202,9 @@ fn the_hosts_kernel_is_no_event_for_another_kernel() {
     let mut heads = heads(6, &[2, 4], &[]);
     for (run, head) in heads.iter_mut().enumerate() {
         head.facts
-            .push(Fact::new("kernel", format!("Zephyr 4.{}", run / 4)));
+            .push(Fact::new("kernel", format!("Zephyr 4.{}", run / 4)).into());
         head.facts
-            .push(Fact::new("cpu_model", format!("host {}", run / 3)));
+            .push(Fact::new("cpu_model", format!("host {}", run / 3)).into());
     }
     let history = judged(&timeline(heads, Vec::new()));
     assert_eq!(history.segments, [0]);
