@@ -608,8 +608,8 @@ impl Tally {
                     *value *= 1.0 + size;
                 }
             }
-            let changed = compare(&figures).metrics;
-            let regressed = changed.iter().filter(|m| m.verdict == Verdict::Regressed);
+            let judged = compare(&figures).metrics;
+            let regressed = judged.iter().filter(|m| m.verdict == Verdict::Regressed);
             *found += regressed.filter(|m| chosen.contains(&m.id)).count();
         }
     }

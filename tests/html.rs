@@ -408,8 +408,13 @@ fn pages_fit_any_width_light_and_dark_without_scripts() {
             .replace('&', "&amp;")
             .replace('"', "&quot;");
         for width in [1280, 400] {
-            frames +=
-                &format!("<iframe width=\"{width}\" height=\"800\" srcdoc=\"{source}\"></iframe>");
+            frames += "<iframe height=\"800\" ";
+            frames += [
+                format!("width=\"{width}\""),
+                format!("srcdoc=\"{source}\"></iframe>"),
+            ]
+            .join(" ")
+            .as_str();
         }
     }
     let path = scratch("html").join("measure.html");
@@ -421,10 +426,7 @@ fn pages_fit_any_width_light_and_dark_without_scripts() {
             .split("<title>")
             .nth(1)
             .and_then(|rest| rest.split("</title>").next());
-        let expected: String = pages
-            .iter()
-            .map(|_| format!("[1280 {colour} ][400 {colour} ]"))
-            .collect();
+        let expected = format!("[1280 {colour} ][400 {colour} ]").repeat(pages.len());
         assert_eq!(title, Some(expected.as_str()), "{log}");
     }
 }

@@ -166,7 +166,9 @@ fn history(runs: usize, text: &str) -> (Timeline, History) {
     let run = |at: usize| Head {
         name: format!("{text}{at}"),
         started: 1_780_000_000 + 86_400 * at as u64,
-        facts: vec![Fact::new("target", text), Fact::new("cpu_model", text)],
+        facts: [("target", text), ("cpu_model", text)]
+            .map(|(name, value)| Fact::new(name, value).into())
+            .to_vec(),
         ..Head::default()
     };
     let timeline = Timeline {

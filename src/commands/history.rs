@@ -237,13 +237,11 @@ impl Past {
 
 /// The file of acknowledged changes: the one that the user named, or the one beside the runs.
 fn file(named: Option<&Path>) -> Result<PathBuf, Failure> {
-    match named {
-        Some(path) => Ok(path.to_owned()),
-        None => {
-            let runs = store::directory().map_err(Failure::Failed)?;
-            Ok(store::parent(&runs).join("acknowledged.toml"))
-        }
+    if let Some(path) = named {
+        return Ok(path.to_owned());
     }
+    let runs = store::directory().map_err(Failure::Failed)?;
+    Ok(store::parent(&runs).join("acknowledged.toml"))
 }
 
 /// The acknowledged changes. A file that the user named has to exist.

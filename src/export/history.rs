@@ -4,7 +4,7 @@
 
 use serde_json::{json, Value};
 
-use crate::judge::history::{Cause, Change, MetricHistory};
+use crate::judge::history::{Cause, Change, MetricHistory, Silence};
 use crate::report::history::{with, Subject};
 use crate::stream::run::Unit;
 
@@ -78,7 +78,7 @@ fn metric(one: &MetricHistory, subject: &Subject) -> Value {
         "floor": one.floor,
         "slope": one.slope,
         "exact": one.is_exact,
-        "silence": one.silence.map(|silence| silence.reason()),
+        "silence": one.silence.map(Silence::reason),
         "changes": one.changes.iter().map(change).collect::<Vec<Value>>(),
         "values": values.map(|value| number(*value)).collect::<Vec<Value>>(),
     })

@@ -125,20 +125,20 @@ impl Samples {
                 .floor()
                 .min(ranges - 1.0);
             let share = *count as f64 / total;
-            match bars.last_mut().filter(|(last, _)| *last == range) {
-                Some((_, bar)) => bar.density += share,
-                None => {
-                    let edge = |at: f64| axis.at(snapped(axis.value(At(at / ranges * 100.0))));
-                    let (low, high) = (edge(range), edge(range + 1.0));
-                    // Where the step is wider than a range, the bar is as wide as the step.
-                    let half = self.grain / 2.0;
-                    let (low, high) = (
-                        At(low.0.min(axis.at(value - half).0)),
-                        At(high.0.max(axis.at(value + half).0)),
-                    );
-                    let density = share;
-                    bars.push((range, Bar { low, high, density }));
-                }
+            let is_same = |(last, _): &&mut (f64, Bar)| (*last - range).abs() < 0.5;
+            if let Some((_, bar)) = bars.last_mut().filter(is_same) {
+                bar.density += share;
+            } else {
+                let edge = |at: f64| axis.at(snapped(axis.value(At(at / ranges * 100.0))));
+                let (low, high) = (edge(range), edge(range + 1.0));
+                // Where the step is wider than a range, the bar is as wide as the step.
+                let half = self.grain / 2.0;
+                let (low, high) = (
+                    At(low.0.min(axis.at(value - half).0)),
+                    At(high.0.max(axis.at(value + half).0)),
+                );
+                let density = share;
+                bars.push((range, Bar { low, high, density }));
             }
         }
         let mut bars: Vec<Bar> = bars.into_iter().map(|(_, bar)| bar).collect();
@@ -171,7 +171,7 @@ fn outline(bars: &[Bar], most: f64, (width, height): (f64, f64)) -> String {
             let _ = write!(path, "M{low} {height}");
             level = height;
         }
-        if y != level {
+        if (y - level).abs() > 0.5 {
             let _ = write!(path, "V{y}");
         }
         let _ = write!(path, "H{high}");
@@ -209,7 +209,9 @@ fn frame(axis: Axis, is_time: bool, label: &str, marks: &[(&str, f64)], inside: 
     let ticks = axis.ticks(&axis.round_values(), |value| axis_label(is_time, value));
     let values: Vec<f64> = marks.iter().map(|(_, value)| *value).collect();
     let name = |value: f64| {
-        let mark = marks.iter().find(|(_, known)| *known == value);
+        let mark = marks
+            .iter()
+            .find(|(_, known)| known.total_cmp(&value).is_eq());
         mark.map_or("", |(name, _)| name).to_owned()
     };
     let marks = axis.ticks(&values, name);
@@ -319,16 +321,16 @@ pub(super) struct Exact {
 pub(super) fn exact(metric: &Metric, tick: &str) -> Exact {
     let (values, batch) = whole(metric);
     let first = values.first().map_or(0, |(value, _)| *value);
-    let steps = values.iter().map(|(value, _)| value - first);
-    let step = steps.fold(0, common_divisor).max(1);
+    let distances = values.iter().map(|(value, _)| value - first);
+    let step = distances.fold(0, common_divisor).max(1);
     let per_operation = |ticks: u64| {
         let text = format!("{:.9}", ticks as f64 / batch as f64);
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     };
     let mut list = String::new();
-    let mut last = first;
+    let mut previous = first;
     for (value, count) in values {
-        match (value - last) / step {
+        match (value - previous) / step {
             0 | 1 => {}
             distance => {
                 let _ = write!(list, "{distance}");
@@ -340,7 +342,7 @@ pub(super) fn exact(metric: &Metric, tick: &str) -> Exact {
                 let _ = write!(list, "({count})");
             }
         }
-        last = value;
+        previous = value;
     }
     let key = format!(
         "The first value is {} {tick}, a step is {}. A letter is a value: a has one sample, z has 26, \
