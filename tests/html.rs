@@ -161,7 +161,7 @@ fn compared(base: &Run, new: &Run) -> String {
         Origin::of(vec![HOSTILE[0].into()], column)
     };
     let sides = [side("base", base), side("new", new)];
-    compare::page(&comparison, &sides, &Ruling::default())
+    compare::page(&comparison, &sides, &Ruling::default()).render()
 }
 
 /// A saved run of `tests/golden/export`.
@@ -264,10 +264,10 @@ fn without(html: &str, element: &str) -> String {
 #[test]
 fn pages_are_strict_html() {
     let few = made(8, 40, 1.0);
-    assert_strict(&run::page(&few, Precision::Binned));
-    assert_strict(&run::page(&saved("time"), Precision::Exact));
-    assert_strict(&run::page(&saved("instructions"), Precision::Exact));
-    assert_strict(&run::page(&Run::default(), Precision::Binned));
+    assert_strict(&run::page(&few, Precision::Binned).render());
+    assert_strict(&run::page(&saved("time"), Precision::Exact).render());
+    assert_strict(&run::page(&saved("instructions"), Precision::Exact).render());
+    assert_strict(&run::page(&Run::default(), Precision::Binned).render());
     assert_strict(&compared(&few, &made(8, 40, 1.3)));
     assert_strict(&compared(&saved("instructions"), &few));
     assert_strict(&compared(&Run::default(), &Run::default()));
@@ -276,7 +276,10 @@ fn pages_are_strict_html() {
 #[test]
 fn hostile_texts_are_escaped() {
     let run = hostile();
-    for page in [run::page(&run, Precision::Exact), compared(&run, &run)] {
+    for page in [
+        run::page(&run, Precision::Exact).render(),
+        compared(&run, &run),
+    ] {
         assert_strict(&page);
         let steers = |c: char| c != '\n' && kernmark::base::text::steers(c);
         assert!(!page.contains(steers));
@@ -289,7 +292,7 @@ fn hostile_texts_are_escaped() {
 fn page_matches_its_golden_file() {
     let base = saved("time");
     for (name, text) in [
-        ("run", run::page(&base, Precision::Exact)),
+        ("run", run::page(&base, Precision::Exact).render()),
         ("compare", compared(&base, &base)),
     ] {
         let path = here(&format!("tests/golden/html/{name}.html"));
@@ -303,8 +306,8 @@ fn page_matches_its_golden_file() {
 #[test]
 fn a_whole_run_is_small() {
     let run = made(311, 375, 1.0);
-    let sizes =
-        [Precision::Binned, Precision::Exact].map(|precision| run::page(&run, precision).len());
+    let sizes = [Precision::Binned, Precision::Exact]
+        .map(|precision| run::page(&run, precision).render().len());
     assert!(sizes[0] <= 1_500_000, "{sizes:?}");
     assert!(sizes[1] <= 2_500_000, "{sizes:?}");
 }
@@ -320,7 +323,7 @@ fn exact_distributions_have_every_sample() {
         let counts = counts.into_iter();
         replicate.histogram = counts.map(|(value, n)| (Ticks(value * scale), n)).collect();
     }
-    let page = run::page(&run, Precision::Exact);
+    let page = run::page(&run, Precision::Exact).render();
     assert!(
         page.contains("The first value is 50 cycles, a step is 5."),
         "{page}"
@@ -397,8 +400,8 @@ fn pages_fit_any_width_light_and_dark_without_scripts() {
     };
     let base = made(24, 60, 1.0);
     let pages = [
-        run::page(&base, Precision::Exact),
-        run::page(&hostile(), Precision::Exact),
+        run::page(&base, Precision::Exact).render(),
+        run::page(&hostile(), Precision::Exact).render(),
         compared(&base, &made(24, 60, 1.3)),
         compared(&hostile(), &hostile()),
     ];
@@ -436,7 +439,7 @@ fn the_policy_admits_our_script_only() {
     let Some(browser) = chromium() else {
         return skipped("HTML in a browser", "chromium is not installed");
     };
-    let page = run::page(&made(3, 40, 1.0), Precision::Binned);
+    let page = run::page(&made(3, 40, 1.0), Precision::Binned).render();
     let path = scratch("html").join("policy.html");
     fs::write(&path, &page).unwrap();
     let (dom, log) = browse(browser, &path, &[]);

@@ -432,7 +432,7 @@ fn show(
             if let Some(judgement) = &judgement {
                 eprintln!("{}", report::budget::table(judgement, &style()).trim_end());
             }
-            report::html::compare::page(comparison, sides, &ruling)
+            report::html::compare::page(comparison, sides, &ruling).render()
         }
         CompareFormat::Junit => {
             export::junit::comparison(comparison, sides, &gate, judgement.as_ref())
@@ -455,7 +455,7 @@ fn show(
 }
 
 /// The noise floors that fit one of the runs, and those that earlier runs show.
-fn floors(runs: &[&Run; 2]) -> Floors {
+pub(super) fn floors(runs: &[&Run; 2]) -> Floors {
     let mut floors = Floors::default();
     if let Some((learnt, source)) = history(runs) {
         floors.add(&learnt, source);

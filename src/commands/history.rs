@@ -245,7 +245,7 @@ fn file(named: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 /// The acknowledged changes. A file that the user named has to exist.
-fn acknowledged(named: Option<&Path>) -> Result<Acknowledged, Failure> {
+pub(super) fn acknowledged(named: Option<&Path>) -> Result<Acknowledged, Failure> {
     let path = file(named)?;
     let text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && named.is_none() => {

@@ -23,6 +23,7 @@ mod noise;
 mod output;
 mod plan;
 mod reference;
+mod report;
 mod run;
 mod runs;
 mod saving;
@@ -124,6 +125,9 @@ pub enum Command {
     Why(why::Arguments),
     /// Calculate how many replicates it takes to find a change of a given size
     Plan(plan::Arguments),
+    /// Write a site of pages for all saved runs: each run, each target's history, what changed last
+    #[command(after_long_help = after_help())]
+    Report(report::Arguments),
     /// List the targets for --on, with their boards and variants
     Targets(targets::Arguments),
     /// Check this machine for what disturbs measurements, and say what to do about it
@@ -191,6 +195,7 @@ pub fn dispatch(line: CommandLine) -> Outcome {
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Why(arguments) => why::why(&arguments),
         Command::Plan(arguments) => plan::plan(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
         Command::Targets(arguments) => targets::targets(&arguments),
         Command::Doctor => doctor::doctor(),
         Command::Completions(arguments) => completions::completions(&arguments),

@@ -27,7 +27,7 @@ pub(super) fn formatted(run: &Run, format: RunFormat, view: &View) -> Result<Str
         RunFormat::Own(Format::Json) => export::json::run(run),
         RunFormat::Own(Format::Csv) => export::csv::run(run),
         RunFormat::Own(Format::Md) => export::markdown::run(run),
-        RunFormat::Html(detail) => report::html::run::page(run, detail),
+        RunFormat::Html(detail) => report::html::run::page(run, detail).render(),
         RunFormat::Foreign(format) => {
             for line in format.losses(run).map_err(Failure::Failed)? {
                 eprintln!("kernmark: {line}");

@@ -28,7 +28,7 @@ const LARGEST: usize = 24;
 
 /// A comparison as a page.
 #[must_use]
-pub fn page(comparison: &Comparison, sides: &[Origin; 2], ruling: &Ruling) -> String {
+pub fn page(comparison: &Comparison, sides: &[Origin; 2], ruling: &Ruling) -> Page {
     let mut metrics = in_order(comparison);
     metrics.sort_by(|a, b| {
         let by_size = size(b).total_cmp(&size(a));
@@ -119,8 +119,8 @@ pub fn page(comparison: &Comparison, sides: &[Origin; 2], ruling: &Ruling) -> St
         tiles: tiles(comparison),
         warnings: cautions(comparison, sides, ruling),
         sections,
+        ..Page::default()
     }
-    .render()
 }
 
 /// The size of a change; without a ratio the greatest.

@@ -35,6 +35,8 @@ pub struct Page {
     pub warnings: Vec<String>,
     /// The parts of the page.
     pub sections: Vec<Section>,
+    /// In a site, where the link to its first page leads.
+    pub home: Option<&'static str>,
 }
 
 /// A figure with its name.
@@ -89,6 +91,7 @@ impl Page {
                 body {
                     nav aria-label="Parts of this page" {
                         div {
+                            @if let Some(home) = self.home { a href=(home) { "All runs" } }
                             a href="#top" { "Top" }
                             @for section in &self.sections {
                                 a href={ "#" (section.id) } { (section.name) }

@@ -161,8 +161,7 @@ fn heat_map(matrix: &Matrix, names: &[String]) -> Markup {
     // The more columns, the wider the screen that has room for them.
     let class = match names.len() {
         0..=3 => "few",
-        4 | 5 => "some",
-        6 | 7 => "more",
+        4..=7 => "more",
         _ => "many",
     };
     html! {

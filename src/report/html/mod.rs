@@ -13,6 +13,7 @@ pub mod matrix;
 pub mod metric;
 pub mod run;
 mod series;
+pub mod site;
 mod tint;
 pub mod why;
 mod words;

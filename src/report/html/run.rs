@@ -26,7 +26,7 @@ use crate::stream::run::{Fact, Metric, Run, Unit};
 
 /// A run as a page.
 #[must_use]
-pub fn page(run: &Run, detail: Precision) -> String {
+pub fn page(run: &Run, detail: Precision) -> Page {
     let summaries = summarise(run);
     let by_id: HashMap<&str, &Metric> = run
         .metrics
@@ -116,8 +116,8 @@ pub fn page(run: &Run, detail: Precision) -> String {
         tiles: tiles(run, &summaries),
         warnings: warnings(run),
         sections,
+        ..Page::default()
     }
-    .render()
 }
 
 /// What was measured, where.
