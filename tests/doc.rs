@@ -216,7 +216,8 @@ fn mistakes(line: &str, help: &BTreeMap<String, BTreeSet<String>>) -> Vec<String
             continue;
         }
         let first = words.next_if(|word| !word.starts_with('-')).unwrap_or("");
-        if !first.is_empty() && first.chars().all(|c| c.is_ascii_uppercase()) {
+        let is_placeholder = !first.is_empty() && first.chars().all(|c| c.is_ascii_uppercase());
+        if is_placeholder || first == "help" {
             continue;
         }
         let below = words.peek().map(|word| format!("{first} {word}"));

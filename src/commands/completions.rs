@@ -269,7 +269,7 @@ impl Kind {
             "SPEC" => Kind::Target,
             "A" | "B" => Kind::Side,
             "VARIANT" => Kind::Variant,
-            "FILE" | "KERNEL_MODE" | "NAME" => Kind::File,
+            "DIR" | "FILE" | "KERNEL_MODE" | "NAME" | "SITE" => Kind::File,
             "BASE" | "NEW" => Kind::Run,
             "RUN" => Kind::Saved,
             "reference:NAME" => Kind::Reference,
