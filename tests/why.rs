@@ -14,6 +14,8 @@ mod freertos;
 mod machine;
 #[path = "common/seen.rs"]
 mod seen;
+#[path = "common/strict.rs"]
+mod strict;
 #[path = "common/tool.rs"]
 mod tool;
 
@@ -254,6 +256,37 @@ fn report_is_golden() {
             seen.out, expected,
             "{name}: see CONTRIBUTING.md to rewrite it"
         );
+    }
+}
+
+#[test]
+fn pages_are_strict_html() {
+    if lacks_freertos("kernmark why --format html") {
+        return;
+    }
+    let take = ["why", TAKE, "--samples", "5", "--format", "html"];
+    let against = [
+        "--on",
+        "freertos:m4,variant=canaries",
+        "--against",
+        "freertos:m4",
+    ];
+    for (more, texts) in [
+        (
+            &["--counts"][..],
+            ["xQueueSemaphoreTake", "entry, until the switch", "loads"],
+        ),
+        (
+            &against,
+            ["vTaskSwitchContext", "functions differ", "as many"],
+        ),
+    ] {
+        let seen = run(&[&take, more].concat());
+        assert_eq!(seen.status, Some(0), "{seen:#?}");
+        let page = strict::parsed(&seen.out).text;
+        for text in texts {
+            assert!(page.contains(text), "{text} is not in {page}");
+        }
     }
 }
 

@@ -142,7 +142,10 @@ pub(super) fn report(arguments: &Arguments) -> Outcome {
 
 /// The files that look like runs and are none, and why.
 fn broken(folder: &Folder, saved: &[SavedRun]) -> Vec<(String, String)> {
-    let known: BTreeSet<&str> = saved.iter().map(|run| run.file.as_str()).collect();
+    let files = saved
+        .iter()
+        .flat_map(|run| run.copies.iter().chain([&run.file]));
+    let known: BTreeSet<&str> = files.map(String::as_str).collect();
     // Without a folder, nothing was saved yet.
     let entries = fs::read_dir(folder.path()).into_iter().flatten();
     let paths = entries.flatten().map(|entry| entry.path());
@@ -159,10 +162,13 @@ fn broken(folder: &Folder, saved: &[SavedRun]) -> Vec<(String, String)> {
         if !is_run || name.starts_with('.') || known.contains(name.as_str()) {
             continue;
         }
-        match read_run(&path) {
-            // A copy of a run.
-            Ok(_) => {}
-            Err(failure) => broken.push((name, failure.why().to_owned())),
+        let run = SavedRun {
+            file: name.clone(),
+            copies: Vec::new(),
+            head: Head::default(),
+        };
+        if let Err(why) = folder.digest_of(&run) {
+            broken.push((name, why));
         }
     }
     broken

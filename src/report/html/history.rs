@@ -53,7 +53,7 @@ pub fn page(timeline: &Timeline, history: &History) -> Page {
         Some(what_changed(timeline, history, &all, &changes)),
         untold(timeline, &changes),
         plots(timeline, history, &all),
-        Some(everything(&all)),
+        Some(everything(&all, changes.is_empty())),
         Some(events(timeline, history)),
     ];
     Page {
@@ -295,8 +295,8 @@ const ALL: [Column; 4] = [
     },
 ];
 
-/// All metrics as sparklines, folded.
-fn everything(all: &[(&Series, &MetricHistory)]) -> Section {
+/// All metrics as sparklines, folded unless there is nothing else to see.
+fn everything(all: &[(&Series, &MetricHistory)], is_quiet: bool) -> Section {
     let latest = |series: &Series| {
         series
             .values
@@ -310,7 +310,7 @@ fn everything(all: &[(&Series, &MetricHistory)]) -> Section {
         title: "All metrics".to_owned(),
         remark: String::new(),
         body: html! {
-            details {
+            details open[is_quiet] {
                 summary { (plural(all.len() as u64, "metric")) }
                 div {
                     (filter_field())

@@ -105,7 +105,11 @@ pub fn page(site: &Site) -> Page {
     let runs: usize = site.groups.iter().map(|group| group.runs.len()).sum();
     let tile = |figure: usize, name: &str| Tile {
         figure: count(figure as u64),
-        name: name.to_owned(),
+        name: if figure == 1 {
+            name.to_owned()
+        } else {
+            format!("{name}s")
+        },
     };
     let mut sections = vec![targets(site), all_runs(site)];
     sections.retain(|_| !site.groups.is_empty());
@@ -113,7 +117,7 @@ pub fn page(site: &Site) -> Page {
     Page {
         title: "Runs of kernmark".to_owned(),
         lead: vec![site.folder.clone()],
-        tiles: vec![tile(runs, "runs"), tile(site.groups.len(), "targets")],
+        tiles: vec![tile(runs, "run"), tile(site.groups.len(), "target")],
         warnings: if runs == 0 {
             vec!["This folder has no runs.".to_owned()]
         } else {
@@ -165,7 +169,7 @@ fn summary(latest: &Latest) -> Markup {
             @for (index, (verdict, found)) in changes.iter().enumerate() {
                 @if index > 0 { ", " }
                 @let number = found.map_or(0, |(_, count)| *count);
-                span .(verdict.name()) .figure[number > 0] { (count(number as u64)) " " (verdict.name()) }
+                strong class=[(number > 0).then(|| verdict.name())] { (count(number as u64)) " " (verdict.name()) }
             }
         }
         @if let Some((metric, size)) = &latest.greatest {
