@@ -25,6 +25,7 @@ use crate::judge::compare::{CompareKey, Comparison, Conditions, Options, Verdict
 use crate::judge::digest;
 use crate::judge::floors::{self, Floors, MetricFloors};
 use crate::judge::gate::{Gate, Objection, Ruling};
+use crate::judge::history::is_history_of;
 use crate::judge::matrix::Column;
 use crate::judge::noise::Noise;
 use crate::judge::pairing;
@@ -492,7 +493,7 @@ fn history(runs: &[&Run; 2]) -> Option<(BTreeMap<String, MetricFloors>, String)>
     };
     let folder = folder().ok()?;
     let mut earlier = folder.runs().ok()?;
-    earlier.retain(|run| floors::is_history_of(&run.head, &base));
+    earlier.retain(|run| is_history_of(&run.head, &base));
     let newest = earlier.len().saturating_sub(floors::MOST_RUNS);
     // Whoever removed a run meanwhile does not want it.
     let digests: Vec<Digest> = earlier[newest..]

@@ -6,13 +6,12 @@
 //! quantity of a metric goes out. `doc/method.md`, section "Floors from saved runs", describes the
 //! method.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use crate::files::digest::{Digest, Head, MetricDigest};
+use crate::files::digest::{Digest, MetricDigest};
 use crate::judge::quantity::Quantity;
-use crate::machine::cpus::{CORE_TYPE, RELATION};
 use crate::statistics::distributions;
-use crate::stream::run::{Unit, CLOCK, CONFIGURATION};
+use crate::stream::run::{Unit, CLOCK};
 
 /// The floors of one metric by [`Quantity::key`], as shares: 0.03 is 3 %.
 pub type MetricFloors = BTreeMap<String, f64>;
@@ -62,56 +61,6 @@ pub const MOST_RUNS: usize = 30;
 const EXCEEDED: f64 = 0.01;
 /// The highest floor, as a share: a larger change gets a verdict, whatever the metric did before.
 pub const BOUND: f64 = 0.5;
-
-/// Facts that unchanged runs share: what was measured, on which machine, with which kernel and tool.
-const SHARED: [&str; 29] = [
-    "target",
-    "board",
-    "variant",
-    "machine",
-    "machine_id",
-    "cpu_model",
-    CORE_TYPE,
-    "hypervisor",
-    "container",
-    "governor",
-    "boost",
-    "smt",
-    RELATION,
-    "port",
-    "realtime",
-    "kernel",
-    "kernel_port",
-    "kernel_release",
-    "kernel_version",
-    "kernel_command_line",
-    "kernel_config",
-    "kernel_config_options",
-    "microcode",
-    "compiler",
-    "flags",
-    CONFIGURATION,
-    "tool",
-    "agent",
-    "agent_version",
-];
-
-/// Whether a saved run shows how runs like `base` vary: it is older, and shares what was measured,
-/// the machine, the kernel and the tool.
-#[must_use]
-pub fn is_history_of(run: &Head, base: &Head) -> bool {
-    let shared = |head: &Head| -> BTreeSet<(String, String)> {
-        let facts = head.facts.iter();
-        let shared = facts.filter(|fact| SHARED.contains(&fact.name.as_str()));
-        shared
-            .map(|fact| (fact.name.clone(), fact.value.clone()))
-            .collect()
-    };
-    run.started < base.started
-        && run.hash != base.hash
-        && !run.is_imported()
-        && shared(run) == shared(base)
-}
 
 /// The floors that the newest [`MOST_RUNS`] of these runs show, oldest first, all of them unchanged.
 /// Only times have floors, because exact counts do not vary.
@@ -176,6 +125,7 @@ fn floor(levels: &[(f64, f64)]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::digest::Head;
     use crate::stream::run::Fact;
 
     /// A run of one metric and the clock.
@@ -235,18 +185,5 @@ mod tests {
         let calm: Vec<(f64, f64)> = calm.collect();
         let of = |runs: usize| floor_of(&calm[..runs]).unwrap();
         assert!(of(6) > of(12) && of(12) > of(30), "{} {}", of(6), of(30));
-    }
-
-    #[test]
-    fn older_runs_of_the_same_kernel_are_the_history() {
-        let base = run(100, 1.0, 1.0).head;
-        assert!(is_history_of(&run(99, 1.0, 1.0).head, &base));
-        assert!(!is_history_of(&run(100, 1.0, 1.0).head, &base));
-        assert!(!is_history_of(&run(101, 1.0, 1.0).head, &base));
-        let mut other = run(99, 1.0, 1.0).head;
-        other.facts[1] = Fact::new("load", "2").into();
-        assert!(is_history_of(&other, &base), "load is no change");
-        other.facts[0] = Fact::new("kernel_release", "6.2").into();
-        assert!(!is_history_of(&other, &base));
     }
 }

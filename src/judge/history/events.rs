@@ -53,10 +53,10 @@ const OWN_KERNEL: [&str; 20] = [
 const MITIGATION: &str = "mitigation_";
 
 /// The events of these runs, oldest first. A fact that a run does not report has not changed.
-pub(super) fn events(runs: &[Head]) -> Vec<Event> {
+pub(super) fn events<'a>(runs: impl IntoIterator<Item = &'a Head>) -> Vec<Event> {
     let mut known: BTreeMap<&str, String> = BTreeMap::new();
     let mut events = Vec::new();
-    for (run, head) in runs.iter().enumerate() {
+    for (run, head) in runs.into_iter().enumerate() {
         let mut changes = Vec::new();
         for (name, value) in relevant_facts(head) {
             match known.insert(name, value.clone()) {

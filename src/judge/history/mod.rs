@@ -20,7 +20,7 @@ mod walk;
 
 use std::collections::BTreeSet;
 
-use crate::files::digest::{Series, Timeline};
+use crate::files::digest::{Head, Series, Timeline};
 use crate::judge::compare::Verdict;
 use crate::stream::run::Unit;
 
@@ -177,6 +177,17 @@ pub struct History {
     pub events: Vec<Event>,
     /// The judged metrics, in the order of the timeline.
     pub metrics: Vec<MetricHistory>,
+}
+
+/// Whether a saved run shows how runs like `base` vary: it is older, and neither another machine or
+/// target nor an event lies between the two.
+#[must_use]
+pub fn is_history_of(run: &Head, base: &Head) -> bool {
+    run.started < base.started
+        && run.hash != base.hash
+        && !run.is_imported()
+        && Segments::of_machine([run, base]).starts.len() == 1
+        && events([run, base]).is_empty()
 }
 
 /// Judges a timeline.

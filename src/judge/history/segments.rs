@@ -23,7 +23,7 @@ pub(super) struct Segments {
 
 impl Segments {
     /// The runs on the same machine of the same target.
-    pub(super) fn of_machine(runs: &[Head]) -> Self {
+    pub(super) fn of_machine<'a>(runs: impl IntoIterator<Item = &'a Head>) -> Self {
         Self::by(runs, |head| {
             let mut facts = target_facts(head);
             facts.extend(machine_facts(head));
@@ -32,16 +32,19 @@ impl Segments {
     }
 
     /// The runs of the same target, on whatever machine. Counted instructions do not depend on it.
-    pub(super) fn of_target(runs: &[Head]) -> Self {
+    pub(super) fn of_target<'a>(runs: impl IntoIterator<Item = &'a Head>) -> Self {
         Self::by(runs, target_facts)
     }
 
     /// A run begins a new segment if it reports another value of a fact than the last run that
     /// reported it.
-    fn by<'a>(runs: &'a [Head], facts: impl Fn(&'a Head) -> Facts<'a>) -> Self {
+    fn by<'a>(
+        runs: impl IntoIterator<Item = &'a Head>,
+        facts: impl Fn(&'a Head) -> Facts<'a>,
+    ) -> Self {
         let mut known = Facts::new();
         let mut starts = Vec::new();
-        for (run, head) in runs.iter().enumerate() {
+        for (run, head) in runs.into_iter().enumerate() {
             let facts = facts(head);
             let differs = |(name, value)| known.get(name).is_some_and(|known| *known != value);
             if run == 0 || facts.iter().any(|(name, value)| differs((*name, *value))) {

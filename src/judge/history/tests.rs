@@ -5,7 +5,6 @@ use std::f64::consts::TAU;
 use proptest::prelude::*;
 
 use super::*;
-use crate::files::digest::Head;
 use crate::stream::run::{Fact, CLOCK};
 
 const RUNS: usize = 100;
@@ -478,4 +477,20 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn older_runs_of_the_same_kernel_and_machine_are_the_history() {
+    let runs = heads(4, &[1], &[3]);
+    let [other_kernel, older, base, other_machine] = &runs[..] else {
+        unreachable!()
+    };
+    assert!(is_history_of(older, base));
+    assert!(!is_history_of(base, older), "newer");
+    assert!(!is_history_of(base, base));
+    assert!(!is_history_of(other_kernel, base));
+    assert!(!is_history_of(base, other_machine));
+    let mut loaded = older.clone();
+    loaded.facts.push(Fact::new("load", "2").into());
+    assert!(is_history_of(&loaded, base), "load is no event");
 }
