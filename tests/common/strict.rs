@@ -15,23 +15,35 @@ pub struct Parsed {
     pub links: Vec<String>,
 }
 
+/// What a browser closes a paragraph for.
+const BLOCKS: [&str; 10] = [
+    "p", "div", "dl", "table", "details", "section", "h1", "h2", "h3", "main",
+];
+
 fn utf8(text: &HtmlString) -> String {
     String::from_utf8(text.0.clone()).unwrap()
 }
 
-/// Parses a page. Panics if it has an error, an element that is not closed, an id twice, a link to an
-/// id that it lacks, or anything that its policy forbids.
+/// Parses a page. Panics if it has an error, an element that is not closed, an attribute without
+/// quotes, an id twice, a link to an id that it lacks, or anything that its policy forbids.
+#[track_caller]
 pub fn parsed(html: &str) -> Parsed {
-    const EMPTY: [&str; 4] = ["meta", "input", "wbr", "br"];
+    const EMPTY: [&str; 5] = ["meta", "br", "wbr", "input", "hr"];
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
     let mut page = Parsed::default();
     let (mut open, mut ids) = (Vec::<String>::new(), HashSet::new());
+    let mut scripts = 0;
     for token in Tokenizer::new_with_emitter(html, emitter) {
         match token.unwrap() {
             Token::StartTag(tag) => {
                 let name = utf8(&tag.name);
                 assert!(!tag.self_closing, "<{name}/>");
+                let is_nested =
+                    BLOCKS.contains(&name.as_str()) && open.iter().any(|one| one == "p");
+                assert!(!is_nested, "<{name}> in <p>");
+                assert!(name != "a" || !open.contains(&name), "<a> in <a>");
+                scripts += usize::from(name == "script");
                 for (key, value) in &tag.attributes {
                     let (key, value) = (utf8(key), utf8(value));
                     assert!(
@@ -62,10 +74,41 @@ pub fn parsed(html: &str) -> Parsed {
         }
     }
     assert!(open.is_empty(), "{open:?} is not closed");
+    assert_eq!(scripts, 1);
+    assert_quoted(html);
+    for forbidden in ["url(", "@import", "http:", "https:", "//www"] {
+        assert!(!html.contains(forbidden), "{forbidden}");
+    }
     for link in &page.links {
         if let Some(id) = link.strip_prefix('#') {
             assert!(ids.contains(id), "a link to #{id}");
         }
     }
     page
+}
+
+/// Asserts that every attribute outside script and style has quotes.
+#[track_caller]
+fn assert_quoted(html: &str) {
+    let [mut is_tag, mut is_quoted] = [false; 2];
+    let body = without(&without(html, "style"), "script");
+    for (at, c) in body.char_indices() {
+        match c {
+            '"' if is_tag => is_quoted = !is_quoted,
+            '<' if !is_quoted => is_tag = true,
+            '>' if !is_quoted => is_tag = false,
+            '=' if is_tag && !is_quoted => {
+                assert!(body[at + 1..].starts_with('"'), "at {at}");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The page without an element.
+pub fn without(html: &str, element: &str) -> String {
+    let end = format!("</{element}>");
+    let (before, rest) = html.split_once(&format!("<{element}>")).unwrap();
+    let (_, after) = rest.split_once(&end).unwrap();
+    format!("{before}{after}")
 }
